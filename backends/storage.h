@@ -1,0 +1,56 @@
+// Bytes on a device, and the counter that tells whether somebody has written to them since.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "backends/device.h"
+
+namespace tapir {
+
+// Hands out and takes back aligned blocks. Implementations recycle, so that a training loop asks
+// the system for nothing after its first step; they are safe to call from several threads.
+class Allocator {
+ public:
+  struct Stats {
+    int64_t bytes_in_use = 0;
+    int64_t peak_bytes = 0;          // highest bytes_in_use since reset_peak()
+    int64_t bytes_reserved = 0;      // held from the system, in use or free
+    int64_t system_allocations = 0;  // how often the system was asked
+  };
+
+  virtual ~Allocator() = default;
+  // At least `bytes` bytes, aligned to 64. Running out is an Error with the sizes.
+  virtual void* allocate(size_t bytes) = 0;
+  virtual void deallocate(void* block, size_t bytes) noexcept = 0;
+  virtual Stats stats() const = 0;
+  virtual void reset_peak() = 0;
+};
+
+// One block, shared by all tensors that are views of it.
+class Storage {
+ public:
+  Storage(Allocator& allocator, Device device, size_t bytes)
+      : allocator_(allocator), device_(device), bytes_(bytes), data_(allocator.allocate(bytes)) {}
+  ~Storage() { allocator_.deallocate(data_, bytes_); }
+  Storage(const Storage&) = delete;
+  Storage& operator=(const Storage&) = delete;
+
+  void* data() const { return data_; }
+  size_t bytes() const { return bytes_; }
+  Device device() const { return device_; }
+
+  // Counts in-place writes. The tape remembers the version it saw and refuses to use changed data.
+  uint64_t version() const { return version_; }
+  void bump_version() { ++version_; }
+
+ private:
+  Allocator& allocator_;
+  Device device_;
+  size_t bytes_;
+  void* data_;
+  uint64_t version_ = 0;
+};
+
+}  // namespace tapir
