@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds, and runs every check. `./test.sh --quick` stops after the
+# release build and its tests.
+set -u
+cd "$(dirname "$0")" || exit 1
+. .ci/setup.sh
+
+quick=no
+case "${1:-}" in
+  --quick) quick=yes ;;
+  "") ;;
+  *) echo "usage: ./test.sh [--quick]" >&2; exit 2 ;;
+esac
+
+failures=()
+times=()
+passed=0 failed=0 skipped=0
+
+# stage NAME COMMAND...: runs it, notes its time, and remembers a failure.
+stage() {
+  local name=$1 start=$SECONDS
+  shift
+  echo "== $name"
+  "$@" || failures+=("$name")
+  times+=("$(printf '%5d s  %s' $((SECONDS - start)) "$name")")
+}
+
+# run_tests PRESET: the tests of a build, two at a time, and their number for the last line.
+run_tests() {
+  local log=build/$1-tests.log status
+  ctest --preset "$1" -j "$jobs" < /dev/null 2>&1 | tee "$log" | grep -vE '^ *Start +[0-9]+:'
+  status=${PIPESTATUS[0]}
+  local skips fails all
+  skips=$(grep -cE '\*\*\*Skipped' "$log")
+  read -r fails all < <(sed -nE 's/.* ([0-9]+) tests failed out of ([0-9]+).*/\1 \2/p' "$log")
+  if [ "${all:-0}" -eq 0 ]; then
+    echo "test.sh: $1 ran no test" >&2
+    return 1
+  fi
+  passed=$((passed + all - fails - skips)) failed=$((failed + fails)) skipped=$((skipped + skips))
+  return "$status"
+}
+
+coverage() { find build/coverage -name '*.gcda' -delete; run_tests coverage; }
+
+stage "packages" setup_packages "${build_packages[@]}"
+[ ${#failures[@]} -eq 0 ] || exit 1
+# Two checks need these; without them they are skipped and say so.
+setup_packages clang-format-14 qemu-user || echo "test.sh: going on without clang-format or qemu"
+stage "release build" build release
+if [ ${#failures[@]} -eq 0 ]; then
+  stage "release tests" run_tests release
+  if [ $quick = no ]; then
+    stage "address and undefined-behaviour sanitizers: build" build asan
+    stage "address and undefined-behaviour sanitizers: tests" run_tests asan
+    stage "thread sanitizer: build" build tsan thread_tests
+    stage "thread sanitizer: tests of parallel kernels" run_tests tsan
+    stage "coverage: build" build coverage
+    stage "coverage: tests" coverage
+    stage "coverage: report" tests/coverage.sh "$PWD" build/coverage
+  fi
+fi
+
+echo
+[ $quick = no ] || echo "test.sh: --quick: sanitizers and coverage skipped"
+printf '%s\n' "${times[@]}" "$(printf '%5d s  in all' $SECONDS)"
+if [ ${#failures[@]} -gt 0 ]; then
+  printf 'test.sh: failed: %s\n' "${failures[@]}"
+  [ $failed -gt 0 ] || failed=${#failures[@]}
+fi
+echo "$passed passed, $failed failed, $skipped skipped"
+[ ${#failures[@]} -eq 0 ]

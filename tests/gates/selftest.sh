@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# selftest.sh: plants one fault for each gate into a small tree and expects the gate to find it.
+set -u
+gates=$(cd "$(dirname "$0")" && pwd)
+tree=$(mktemp -d)
+trap 'rm -rf "$tree"' EXIT
+status=0
+
+# A tree in which every gate is content.
+clean_tree() {
+  rm -rf "${tree:?}"/*
+  mkdir -p "$tree"/{backends,autograd,nn,optim,apps,tests}
+  for folder in backends autograd nn optim apps tests; do
+    echo 'library(x a.cpp)' > "$tree/$folder/CMakeLists.txt"
+    echo 'int value();' > "$tree/$folder/a.cpp"
+  done
+  echo '#include "autograd/a.h"' >> "$tree/nn/a.cpp"
+}
+
+# expect pass|fail GATE WHAT
+expect() {
+  local outcome=pass
+  bash "$gates/$2.sh" "$tree" > /dev/null 2>&1 || outcome=fail
+  if [ "$outcome" != "$1" ]; then
+    echo "selftest: $2 should $1: $3" >&2
+    status=1
+  fi
+}
+
+for gate in layering text listed; do clean_tree; expect pass "$gate" "the clean tree"; done
+clean_tree; echo '#include "nn/a.h"' >> "$tree/backends/a.cpp"; expect fail layering "upward include"
+clean_tree; echo '#include "nn/a.h"' >> "$tree/optim/a.cpp"; expect fail layering "sideways include"
+clean_tree; echo '#include "a.h"' >> "$tree/nn/a.cpp"; expect fail layering "relative include"
+clean_tree; yes 'int x;' | head -501 > "$tree/nn/a.cpp"; expect fail text "a file of 501 lines"
+clean_tree; printf '// %0100d\n' 0 >> "$tree/nn/a.cpp"; expect fail text "a line of 103 columns"
+clean_tree; printf '// %s\n' TO''DO >> "$tree/nn/a.cpp"; expect fail text "a reminder"
+clean_tree; printf '// "/%s/x"\n' home >> "$tree/nn/a.cpp"; expect fail text "a machine's path"
+clean_tree; echo > "$tree/nn/b.cpp"; expect fail listed "a source outside the list"
+clean_tree; echo > "$tree/tests/b_test.cpp"; expect fail listed "a test outside the list"
+exit $status
