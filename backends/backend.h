@@ -149,7 +149,8 @@ class Backend {
 
   // Random numbers: element i takes word i % 4 of block offset + i / 4 of the generator `seed`
   // (see random.h for the distributions), whatever the device.
-  virtual void random(RandomKind kind, uint64_t seed, uint64_t offset, View out) const = 0;
+  virtual void random(RandomKind kind, uint64_t seed, uint64_t offset, double bound,
+                      View out) const = 0;
   // out = keep ? x / (1 - p) : 0 where keep has probability 1 - p; the same call with the
   // gradient as x is the backward pass.
   virtual void dropout(ConstView x, double p, uint64_t seed, uint64_t offset, View out) const = 0;

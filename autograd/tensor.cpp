@@ -1,0 +1,200 @@
+#include "autograd/tensor.h"
+
+#include <algorithm>
+
+#include <fmt/ranges.h>
+
+#include "autograd/ops.h"
+#include "autograd/tape.h"
+
+namespace tapir {
+namespace {
+
+// The bytes of a dense tensor of host values, on `device`.
+template <typename T>
+Tensor upload(const T* values, const Shape& shape, Device device) {
+  Tensor out = Tensor::empty(shape, dtype_of<T>, device);
+  out.backend().copy_from_host(values, out.view().data,
+                               static_cast<size_t>(out.numel()) * sizeof(T));
+  return out;
+}
+
+// x's values in row-major order on the host, converted to T.
+template <typename T>
+std::vector<T> download(const Tensor& x) {
+  Tensor dense = Tensor::empty(x.shape(), dtype_of<T>, x.device());
+  x.backend().copy(x.view(), dense.view());
+  std::vector<T> values(static_cast<size_t>(x.numel()));
+  x.backend().copy_to_host(dense.view().data, values.data(), values.size() * sizeof(T));
+  return values;
+}
+
+void require_count(size_t given, const Shape& shape) {
+  require(static_cast<int64_t>(given) == numel(shape), "from", "{} values do not fill shape {}",
+          given, shape);
+}
+
+}  // namespace
+
+Tensor Tensor::empty(const Shape& shape, DType dtype, Device device) {
+  int64_t count = 1;
+  for (int64_t size : shape) {
+    require(size >= 0, "empty", "shape {} has a negative size", shape);
+    // 2^55 elements of 8 bytes are far beyond any memory and still safe to multiply.
+    require(size == 0 || count <= (int64_t{1} << 55) / size, "empty", "shape {} is too large",
+            shape);
+    count *= size;
+  }
+  auto impl = std::make_shared<TensorImpl>();
+  impl->storage =
+      std::make_shared<Storage>(tapir::backend(device).allocator(), device,
+                                static_cast<size_t>(count) * size_of(dtype));
+  impl->shape = shape;
+  impl->strides = row_major_strides(shape);
+  impl->dtype = dtype;
+  return Tensor(std::move(impl));
+}
+
+Tensor Tensor::full(const Shape& shape, double value, DType dtype, Device device) {
+  Tensor out = empty(shape, dtype, device);
+  out.backend().fill(value, out.view());
+  return out;
+}
+
+Tensor Tensor::zeros(const Shape& shape, DType dtype, Device device) {
+  return full(shape, 0, dtype, device);
+}
+Tensor Tensor::ones(const Shape& shape, DType dtype, Device device) {
+  return full(shape, 1, dtype, device);
+}
+Tensor Tensor::scalar(double value, DType dtype, Device device) {
+  return full({}, value, dtype, device);
+}
+
+Tensor Tensor::arange(int64_t count, DType dtype, Device device) {
+  require(count >= 0, "arange", "count is {}, must not be negative", count);
+  std::vector<double> values(static_cast<size_t>(count));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i);
+  return from(values, {count}, dtype, device);
+}
+
+Tensor Tensor::from(std::span<const double> values, const Shape& shape, DType dtype,
+                    Device device) {
+  require_count(values.size(), shape);
+  Tensor out = upload(values.data(), shape, device);
+  return dtype == DType::f64 ? out : to(out, dtype);
+}
+
+Tensor Tensor::from(std::span<const float> values, const Shape& shape, Device device) {
+  require_count(values.size(), shape);
+  return upload(values.data(), shape, device);
+}
+
+Tensor Tensor::from(std::span<const int32_t> values, const Shape& shape, Device device) {
+  require_count(values.size(), shape);
+  return upload(values.data(), shape, device);
+}
+
+Tensor Tensor::from(std::initializer_list<double> values, const Shape& shape, DType dtype,
+                    Device device) {
+  return from(std::span<const double>(values.begin(), values.size()), shape, dtype, device);
+}
+
+View Tensor::view() const {
+  const TensorImpl& impl = get();
+  auto* bytes = static_cast<std::byte*>(impl.storage->data());
+  // An empty tensor may have no memory at all, and then there is nothing to add an offset to.
+  if (numel() > 0) bytes += static_cast<size_t>(impl.offset) * size_of(impl.dtype);
+  return {bytes, impl.dtype, impl.shape, impl.strides};
+}
+
+double Tensor::item() const {
+  require(numel() == 1, "item", "needs exactly one element, got shape {}", shape());
+  return download<double>(*this)[0];
+}
+
+std::vector<double> Tensor::to_vector() const { return download<double>(*this); }
+
+std::vector<int32_t> Tensor::to_ints() const {
+  require(dtype() == DType::i32, "to_ints", "the tensor is {}, not i32", dtype());
+  return download<int32_t>(*this);
+}
+
+std::string Tensor::to_string() const {
+  if (!defined()) return "tensor(undefined)";
+  constexpr size_t kShown = 16;
+  const std::vector<double> values = to_vector();
+  const size_t head = std::min(values.size(), kShown);
+  return fmt::format("tensor({} {}: {:.6g}{})", dtype(), shape(),
+                     fmt::join(values.begin(), values.begin() + static_cast<ptrdiff_t>(head), ", "),
+                     values.size() > kShown ? ", ..." : "");
+}
+
+Tensor& Tensor::copy_(const Tensor& source) {
+  require(!(Tape::recording() && requires_grad()), "copy_",
+          "would overwrite a tensor that requires grad while a tape records; wrap it in NoGrad");
+  require(broadcast_shapes("copy_", shape(), source.shape()) == shape(), "copy_",
+          "source {} does not broadcast to {}", source.shape(), shape());
+  NoGrad pause;
+  const Tensor local = source.device() == device() ? source : to(source, device());
+  backend().copy(expand(local, shape()).view(), view());
+  storage().bump_version();
+  return *this;
+}
+
+Tensor& Tensor::fill_(double value) {
+  require(!(Tape::recording() && requires_grad()), "fill_",
+          "would overwrite a tensor that requires grad while a tape records; wrap it in NoGrad");
+  backend().fill(value, view());
+  storage().bump_version();
+  return *this;
+}
+
+Tensor& Tensor::set_requires_grad(bool value) {
+  if (value) {
+    require(is_floating(dtype()), "set_requires_grad",
+            "only floating tensors have gradients, this one is {}", dtype());
+  }
+  require(is_leaf(), "set_requires_grad", "the tensor is the result of a recorded operation; "
+          "call detach() first");
+  get().requires_grad = value;
+  return *this;
+}
+
+void Tensor::set_grad(const Tensor& grad) const {
+  if (grad.defined()) {
+    require(grad.shape() == shape(), "set_grad", "gradient has shape {} but the tensor has {}",
+            grad.shape(), shape());
+    require_same_dtype("set_grad", grad, *this);
+    require_same_device("set_grad", grad, *this);
+  }
+  get().grad = grad.impl();
+}
+
+Tensor make_view(const Tensor& x, int64_t offset, const Shape& shape, const Strides& strides) {
+  auto impl = std::make_shared<TensorImpl>();
+  impl->storage = x.get().storage;
+  impl->offset = offset;
+  impl->shape = shape;
+  impl->strides = strides;
+  impl->dtype = x.dtype();
+  return Tensor(std::move(impl));
+}
+
+void require_same_dtype(std::string_view op, const Tensor& a, const Tensor& b) {
+  require(a.dtype() == b.dtype(), op, "dtypes differ, {} ({}) and {} ({}); convert one with to()",
+          a.dtype(), a.shape(), b.dtype(), b.shape());
+}
+
+void require_same_device(std::string_view op, const Tensor& a, const Tensor& b) {
+  require(a.device() == b.device(), op,
+          "operands are on different devices, {} ({}) and {} ({}); move one with to()", a.device(),
+          a.shape(), b.device(), b.shape());
+}
+
+void require_floating(std::string_view op, const Tensor& x) {
+  require(is_floating(x.dtype()), op, "needs a floating dtype, got {} {}; convert with to()",
+          x.dtype(), x.shape());
+}
+
+}  // namespace tapir
