@@ -9,7 +9,7 @@ while read -r file; do
   folder=${file%%/*}
   name=${file#*/}
   case $name in *.h|*.cuh) continue;; *_test.cpp) name=${name%.cpp};; esac
-  if ! grep -qE "(^|[( ])$name( |\)|\$)" "$folder/CMakeLists.txt"; then
+  if ! grep -qE "^[^#]*(^|[( ])$name( |\)|\$)" "$folder/CMakeLists.txt"; then
     echo "listed: $file is not in $folder/CMakeLists.txt" >&2
     status=1
   fi
