@@ -1,6 +1,9 @@
+#include "apps/tokenizer/byte_tokenizer.h"
+
 #include <vector>
 
-#include "apps/tokenizer/tokenizer.h"
+#include "apps/tokenizer/byte_level.h"
+#include "apps/tokenizer/json_parts.h"
 #include "backends/error.h"
 
 namespace tapir::app {
@@ -23,17 +26,51 @@ class ByteTokenizer final : public Tokenizer {
 
  private:
   void encode_plain(std::string_view text, std::vector<int32_t>& ids) const override {
-    for (const char byte : text) ids.push_back(static_cast<unsigned char>(byte));
+    for (const char byte : text) ids.push_back(static_cast<uint8_t>(byte));
   }
 
-  std::string to_json() const override { return "{}"; }
-  std::string rules() const override { return ""; }
+  size_t plain_cut(std::string_view text) const override { return text.size(); }
+
+  std::string to_json() const override {
+    std::vector<std::string> texts;
+    for (int32_t id = 0; id < kByteCount; ++id) texts.push_back(to_byte_level(token_bytes(id)));
+    texts.push_back(kEndOfText);
+    return fmt::format(
+        R"({{"version":"1.0","truncation":null,"padding":null,"added_tokens":{},)"
+        R"("normalizer":null,"pre_tokenizer":{},"post_processor":null,"decoder":{},)"
+        R"("model":{{"type":"BPE","dropout":null,"unk_token":null,)"
+        R"("continuing_subword_prefix":null,"end_of_word_suffix":null,"fuse_unk":false,)"
+        R"("byte_fallback":false,"ignore_merges":false,"vocab":{},"merges":[]}}}})"
+        "\n",
+        added_tokens_json(added_tokens()),
+        R"({"type":"ByteLevel","add_prefix_space":false,"trim_offsets":true,"use_regex":false})",
+        R"({"type":"ByteLevel","add_prefix_space":true,"trim_offsets":true,"use_regex":true})",
+        vocab_json(texts));
+  }
+
+  std::string rules() const override { return "byte"; }
 };
 
 }  // namespace
 
 std::unique_ptr<Tokenizer> make_byte_tokenizer() {
   return std::make_unique<ByteTokenizer>();
+}
+
+bool is_byte_tokenizer_json(const JsonValue& root) {
+  const JsonValue& pre_tokenizer = root["pre_tokenizer"];
+  const JsonValue& merges = root["model"]["merges"];
+  return pre_tokenizer["use_regex"].describe() == "false" && merges.is_array() &&
+         merges.array("model.merges").empty();
+}
+
+std::unique_ptr<Tokenizer> byte_tokenizer_from_json(const JsonValue& root) {
+  std::unique_ptr<Tokenizer> tokenizer = make_byte_tokenizer();
+  const JsonValue written = parse_strict_json(tokenizer_to_json(*tokenizer), "tokenizer");
+  require(written == root, "tokenizer",
+          "a tokenizer.json with use_regex false and without merges is a byte tokenizer's, but its "
+          "options, ids or added tokens are not those that one has");
+  return tokenizer;
 }
 
 }  // namespace tapir::app

@@ -51,6 +51,21 @@ void Tokenizer::encode_append(std::string_view text, std::vector<int32_t>& ids,
   if (done < text.size()) encode_plain(text.substr(done), ids);
 }
 
+size_t Tokenizer::safe_cut(std::string_view text, SpecialText special) const {
+  const AddedTokenMatcher& matcher = special == SpecialText::kParse ? all_ : ordinary_;
+  // Where an added token starts, or a longer one, is certain only if the longest would fit.
+  const size_t margin = matcher.empty() ? 0 : matcher.longest() - 1;
+  if (text.size() <= margin) return 0;
+  const size_t certain = text.size() - margin;
+  size_t done = 0;
+  while (done < certain) {
+    const AddedTokenMatcher::Match match = matcher.find(text, done);
+    if (match.end == match.begin || match.begin >= certain) break;
+    done = match.end;
+  }
+  return done < certain ? done + plain_cut(text.substr(done, certain - done)) : done;
+}
+
 std::string Tokenizer::decode(std::span<const int32_t> ids, SpecialOutput special) const {
   std::string text;
   for (const int32_t id : ids) {
@@ -92,12 +107,6 @@ std::string Tokenizer::hash() const {
   }
   hash.add(rules());
   return fmt::format("{:016x}", hash.value());
-}
-
-void Tokenizer::save_extra(const std::filesystem::path&) const {}
-
-std::string tokenizer_to_json(const Tokenizer& tokenizer) {
-  return tokenizer.to_json();
 }
 
 }  // namespace tapir::app

@@ -44,6 +44,10 @@ class Tokenizer {
   void encode_append(std::string_view text, std::vector<int32_t>& ids,
                      SpecialText special = SpecialText::kAsText) const;
 
+  // The largest cut <= text.size() such that the ids of text[0, cut) followed by those of
+  // text[cut, ...) are the ids of the whole, whatever comes after `text`; 0 if there is none.
+  size_t safe_cut(std::string_view text, SpecialText special = SpecialText::kAsText) const;
+
   // The bytes that `id` stands for; the text of an added token. An id out of range is an Error.
   virtual std::string token_bytes(int32_t id) const = 0;
 
@@ -78,10 +82,13 @@ class Tokenizer {
   // Encodes text in which no added token is to be found any more.
   virtual void encode_plain(std::string_view text, std::vector<int32_t>& ids) const = 0;
 
+  // safe_cut for text in which no added token is to be found.
+  virtual size_t plain_cut(std::string_view text) const = 0;
+
   virtual std::string to_json() const = 0;
 
   // Files beside tokenizer.json.
-  virtual void save_extra(const std::filesystem::path& dir) const;
+  virtual void save_extra(const std::filesystem::path&) const {}
 
   // What else decides the encoding, as text that never changes its form: goes into hash().
   virtual std::string rules() const = 0;

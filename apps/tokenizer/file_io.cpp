@@ -1,0 +1,46 @@
+#include "apps/tokenizer/file_io.h"
+
+#include <fstream>
+#include <system_error>
+
+#include "backends/error.h"
+
+namespace tapir::app {
+namespace {
+
+constexpr uintmax_t kMaxSize = uintmax_t{1} << 30;
+
+}  // namespace
+
+std::string read_file(const std::filesystem::path& path) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  require(std::filesystem::exists(status), "read", "{} does not exist", path.string());
+  require(std::filesystem::is_regular_file(status), "read", "{} is not a file", path.string());
+  const uintmax_t size = std::filesystem::file_size(path, error);
+  require(!error && size <= kMaxSize, "read", "{} is larger than 1 GiB", path.string());
+  std::ifstream file(path, std::ios::binary);
+  std::string contents(size, '\0');
+  file.read(contents.data(), static_cast<std::streamsize>(size));
+  require(file.good() || (size == 0 && !file.bad()), "read", "{} cannot be read", path.string());
+  return contents;
+}
+
+void write_file(const std::filesystem::path& path, std::string_view contents) {
+  std::filesystem::path temporary = path;
+  temporary += ".tmp";
+  std::error_code error;
+  {
+    std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
+    file.write(contents.data(), static_cast<std::streamsize>(contents.size()));
+    file.flush();
+    if (!file.good()) {
+      std::filesystem::remove(temporary, error);
+      fail("write", "{} cannot be written; is there a folder, the right and space?", path.string());
+    }
+  }
+  std::filesystem::rename(temporary, path, error);
+  require(!error, "write", "{} cannot be replaced: {}", path.string(), error.message());
+}
+
+}  // namespace tapir::app

@@ -1,0 +1,87 @@
+// Pieces of text as hash keys. Nearly all are short enough to live in two registers.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+namespace tapir::app {
+
+static_assert(std::endian::native == std::endian::little, "piece keys load bytes as they lie");
+
+// At most 16 bytes, padded with zeros.
+struct PieceKey {
+  static constexpr size_t kLongest = 16;
+
+  uint64_t low = 0;
+  uint64_t high = 0;
+  uint32_t length = 0;
+
+  bool operator==(const PieceKey&) const = default;
+
+  uint64_t hash() const {
+    uint64_t mixed = (low ^ 0x9E3779B97F4A7C15ull * length) * 0xBF58476D1CE4E5B9ull;
+    mixed ^= (high + 0x94D049BB133111EBull) * 0xD6E8FEB86659FD93ull;
+    mixed ^= mixed >> 32;
+    return mixed * 0x9E3779B97F4A7C15ull;
+  }
+};
+
+// The key of [begin, begin + length), length <= 16. `end` is the end of the text around it: as far
+// as that, bytes may be read that the piece does not include.
+inline PieceKey make_piece_key(const char* begin, size_t length, const char* end) {
+  PieceKey key;
+  key.length = static_cast<uint32_t>(length);
+  if (end - begin < static_cast<std::ptrdiff_t>(PieceKey::kLongest)) {
+    char padded[PieceKey::kLongest] = {};
+    std::memcpy(padded, begin, length);
+    std::memcpy(&key.low, padded, 8);
+    std::memcpy(&key.high, padded + 8, 8);
+    return key;
+  }
+  std::memcpy(&key.low, begin, 8);
+  if (length < 8) {
+    key.low &= (uint64_t{1} << (8 * length)) - 1;
+  } else if (length > 8) {
+    std::memcpy(&key.high, begin + 8, 8);
+    if (length < 16) key.high &= (uint64_t{1} << (8 * (length - 8))) - 1;
+  }
+  return key;
+}
+
+// The pieces that are one token. Open addressing with linear probing, at most half full.
+class PieceTable {
+ public:
+  explicit PieceTable(size_t count)
+      : entries_(std::bit_ceil(2 * count + 2)), shift_(64 - std::countr_zero(entries_.size())) {}
+
+  void insert(const PieceKey& key, int32_t id) {
+    Entry& entry = entries_[slot(key, key.hash())];
+    entry.key = key;
+    entry.id = id;
+  }
+
+  // -1 if there is none. `hash` is key.hash().
+  int32_t find(const PieceKey& key, uint64_t hash) const { return entries_[slot(key, hash)].id; }
+
+ private:
+  struct Entry {
+    PieceKey key;
+    int32_t id = -1;
+  };
+
+  size_t slot(const PieceKey& key, uint64_t hash) const {
+    size_t at = hash >> shift_;
+    while (entries_[at].id >= 0 && !(entries_[at].key == key)) {
+      at = (at + 1) & (entries_.size() - 1);
+    }
+    return at;
+  }
+
+  std::vector<Entry> entries_;
+  int shift_;
+};
+
+}  // namespace tapir::app
