@@ -3,6 +3,8 @@
 
 #include <map>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "autograd/tensor.h"
 
@@ -14,5 +16,11 @@ struct NamedTensor {
 };
 
 using StateDict = std::map<std::string, Tensor>;
+
+// Copies the values of `state` into the targets of the same name, converting dtype and device.
+// Missing, unexpected and mis-shaped keys are one Error that lists them all, before anything is
+// written.
+void load_tensors(std::string_view op, const std::vector<NamedTensor>& targets,
+                  const StateDict& state);
 
 }  // namespace tapir

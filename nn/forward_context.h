@@ -23,4 +23,7 @@ struct ForwardContext {
   bool checkpoint = false;
 };
 
+// The `count` positions that follow those in the context's cache: i32 [count].
+Tensor default_positions(const ForwardContext& context, int64_t count, Device device);
+
 }  // namespace tapir::nn

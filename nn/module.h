@@ -98,7 +98,7 @@ class Module {
 
 // Calls a layer whose kind was chosen at run time.
 template <typename... Layers>
-Tensor apply(const std::variant<Layers...>& layer, const Tensor& x) {
+Tensor forward(const std::variant<Layers...>& layer, const Tensor& x) {
   return std::visit([&](const auto& kind) { return kind(x); }, layer);
 }
 

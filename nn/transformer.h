@@ -11,38 +11,9 @@
 #include "nn/feed_forward.h"
 #include "nn/kv_cache.h"
 #include "nn/norm.h"
+#include "nn/transformer_config.h"
 
 namespace tapir::nn {
-
-// Everything that determines a model's shape and function.
-struct TransformerConfig {
-  int64_t vocab_size = 256;
-  int64_t max_seq_len = 256;
-  int64_t d_model = 128;
-  int64_t n_layers = 4;
-  int64_t n_heads = 4;
-  std::optional<int64_t> n_kv_heads;  // default: n_heads
-  std::optional<int64_t> d_ff;        // default: default_d_ff(ffn, d_model)
-  NormKind norm = NormKind::rms;
-  NormPosition norm_position = NormPosition::pre;
-  Bias norm_bias = Bias::yes;  // of LayerNorm
-  double norm_eps = 1e-5;
-  FeedForwardKind ffn = FeedForwardKind::swiglu;
-  std::optional<double> rope_theta = 10000.0;  // absent: no position embedding (NoPE)
-  RopeLayout rope_layout = RopeLayout::interleaved;
-  bool tie_embeddings = false;  // the LM head is the embedding matrix
-  Bias qkv_bias = Bias::no;
-  double dropout = 0.0;  // of the embeddings and of every sublayer's output
-
-  int64_t head_dim() const { return d_model / n_heads; }
-  int64_t kv_heads() const { return n_kv_heads.value_or(n_heads); }
-  int64_t feed_forward_width() const { return d_ff.value_or(default_d_ff(ffn, d_model)); }
-
-  // An Error that names the first field with an impossible value.
-  void validate() const;
-
-  bool operator==(const TransformerConfig&) const = default;
-};
 
 // Attention sublayer, then feed-forward sublayer, each with a residual connection:
 // x + sublayer(norm(x)) with pre-norm, norm(x + sublayer(x)) with post-norm.
@@ -84,8 +55,8 @@ class TransformerLM : public Module {
   Tensor hidden(const Tensor& ids, const ForwardContext& context = {}) const;
   Tensor logits(const Tensor& hidden) const { return lm_head(hidden); }
 
-  // An empty cache for `batch` rows of up to max_seq_len positions.
-  KvCache make_cache(int64_t batch) const;
+  // An empty cache for `batch` rows of up to `capacity` positions, by default max_seq_len.
+  KvCache make_cache(int64_t batch, std::optional<int64_t> capacity = std::nullopt) const;
 
   void visit(Visitor& visitor) override;
   const TransformerConfig& config() const { return config_; }

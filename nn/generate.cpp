@@ -1,0 +1,150 @@
+#include "nn/generate.h"
+
+#include <algorithm>
+
+#include "autograd/ops.h"
+
+namespace tapir::nn {
+namespace {
+
+constexpr std::string_view kOp = "generate";
+
+struct Row {
+  std::vector<int32_t> ids;  // prompt and new ones
+  Generator generator;
+  bool finished = false;
+};
+
+void check(const TransformerConfig& config, const std::vector<std::vector<int32_t>>& prompts,
+           const GenerateOptions& options) {
+  require(options.max_new_tokens >= 0, kOp, "max_new_tokens is {}, must be at least 0",
+          options.max_new_tokens);
+  options.sampling.validate();
+  const auto in_vocabulary = [&](int32_t id) { return id >= 0 && id < config.vocab_size; };
+  require(in_vocabulary(options.pad_id), kOp, "pad_id {} is outside of the vocabulary of {}",
+          options.pad_id, config.vocab_size);
+  require(!options.end_of_text || in_vocabulary(*options.end_of_text), kOp,
+          "end_of_text {} is outside of the vocabulary of {}", options.end_of_text.value_or(0),
+          config.vocab_size);
+  for (size_t row = 0; row < prompts.size(); ++row) {
+    require(!prompts[row].empty(), kOp, "prompt {} is empty; give at least one id", row);
+    for (size_t i = 0; i < prompts[row].size(); ++i) {
+      require(in_vocabulary(prompts[row][i]), kOp,
+              "prompt {} has id {} at position {}, outside of the vocabulary of {}", row,
+              prompts[row][i], i, config.vocab_size);
+    }
+  }
+}
+
+// Runs the model on the rows as they grow. Rows are aligned at their last id: shorter ones are
+// padded on the left, where the mask hides them, and count their positions from their own start.
+class BatchRunner {
+ public:
+  BatchRunner(const TransformerLM& model, size_t rows, bool use_cache)
+      : model_(model), batch_(static_cast<int64_t>(rows)), use_cache_(use_cache) {}
+
+  // Logits of the token that follows each row, [B, V] in row-major order.
+  std::vector<double> next_logits(const std::vector<Row>& rows) {
+    const bool continues = cache_ && cache_->length() > 0 && cache_->length() < cache_->capacity();
+    const Tensor hidden = continues ? step(rows) : recompute_window(rows);
+    return model_.logits(select(hidden, 1, hidden.size(1) - 1)).to_vector();
+  }
+
+ private:
+  Device device() const { return model_.token_embeddings.weight.device(); }
+
+  // The last max_seq_len ids of every row, from nothing.
+  Tensor recompute_window(const std::vector<Row>& rows) {
+    const int64_t limit = model_.config().max_seq_len;
+    std::vector<int64_t> lengths;
+    for (const Row& row : rows) {
+      lengths.push_back(std::min(static_cast<int64_t>(row.ids.size()), limit));
+    }
+    const int64_t width = *std::max_element(lengths.begin(), lengths.end());
+    padding_.clear();
+    for (const int64_t length : lengths) padding_.push_back(width - length);
+    if (use_cache_ && !cache_) cache_ = model_.make_cache(batch_);
+    if (cache_) cache_->clear();
+    return run(rows, width, 0);
+  }
+
+  Tensor step(const std::vector<Row>& rows) { return run(rows, 1, cache_->length()); }
+
+  // The last `count` columns of the aligned rows, behind `start` columns in the cache.
+  Tensor run(const std::vector<Row>& rows, int64_t count, int64_t start) {
+    std::vector<int32_t> ids, positions;
+    for (size_t row = 0; row < rows.size(); ++row) {
+      const std::vector<int32_t>& all = rows[row].ids;
+      for (int64_t column = 0; column < count; ++column) {
+        const int64_t position = start + column - padding_[row];
+        const int64_t from_end = count - column;
+        ids.push_back(position < 0 ? 0 : all[all.size() - static_cast<size_t>(from_end)]);
+        positions.push_back(static_cast<int32_t>(std::max<int64_t>(position, 0)));
+      }
+    }
+    ForwardContext context;
+    context.positions = Tensor::from(positions, {batch_, count}, device());
+    context.mask = padding_mask(start + count);
+    context.cache = cache_ ? &*cache_ : nullptr;
+    return model_.hidden(Tensor::from(ids, {batch_, count}, device()), context);
+  }
+
+  // [B, 1, 1, S], true where a row has an id; undefined when all rows are equally long.
+  Tensor padding_mask(int64_t columns) const {
+    if (std::all_of(padding_.begin(), padding_.end(), [](int64_t n) { return n == 0; })) return {};
+    std::vector<double> keep;
+    for (const int64_t padded : padding_) {
+      for (int64_t column = 0; column < columns; ++column) keep.push_back(column >= padded);
+    }
+    return Tensor::from(keep, {batch_, 1, 1, columns}, DType::boolean, device());
+  }
+
+  const TransformerLM& model_;
+  int64_t batch_;
+  bool use_cache_;
+  std::optional<KvCache> cache_;
+  std::vector<int64_t> padding_;  // columns before each row's first id
+};
+
+// Chooses the next id of a row, appends it everywhere, and finishes the row if it says so.
+void extend(Row& row, int64_t index, std::span<const double> logits, Generation& result,
+            const GenerateOptions& options) {
+  const auto i = static_cast<size_t>(index);
+  int32_t id = options.pad_id;
+  if (!row.finished) {
+    id = sample_token(logits, row.ids, options.sampling, row.generator);
+    row.finished = id == options.end_of_text;
+    if (!row.finished) ++result.lengths[i];
+    if (options.on_token && !options.on_token(index, id)) row.finished = true;
+  }
+  row.ids.push_back(id);
+  result.ids[i].push_back(id);
+}
+
+}  // namespace
+
+Generation generate(const TransformerLM& model, const std::vector<std::vector<int32_t>>& prompts,
+                    const GenerateOptions& options) {
+  check(model.config(), prompts, options);
+  NoGrad pause;
+  std::vector<Row> rows;
+  for (const auto& prompt : prompts)
+    rows.push_back({prompt, Generator(options.seed + rows.size())});
+  Generation result{std::vector<std::vector<int32_t>>(rows.size()),
+                    std::vector<int64_t>(rows.size(), 0)};
+  const auto vocab_size = static_cast<size_t>(model.config().vocab_size);
+  BatchRunner runner(model, rows.size(), options.use_cache);
+  const auto all_finished = [&] {
+    return std::all_of(rows.begin(), rows.end(), [](const Row& row) { return row.finished; });
+  };
+  for (int64_t step = 0; step < options.max_new_tokens && !all_finished(); ++step) {
+    const std::vector<double> logits = runner.next_logits(rows);
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const std::span<const double> of_row(logits.data() + i * vocab_size, vocab_size);
+      extend(rows[i], static_cast<int64_t>(i), of_row, result, options);
+    }
+  }
+  return result;
+}
+
+}  // namespace tapir::nn

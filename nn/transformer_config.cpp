@@ -1,0 +1,58 @@
+#include "nn/transformer_config.h"
+
+#include <cmath>
+
+namespace tapir::nn {
+namespace {
+
+constexpr std::string_view kOp = "transformer_config";
+
+void require_size(std::string_view field, int64_t value) {
+  // The upper bound keeps every product of two sizes within 64 bits.
+  constexpr int64_t kLargest = int64_t{1} << 28;
+  require(value >= 1 && value <= kLargest, kOp, "{} is {}, must be in [1, {}]", field, value,
+          kLargest);
+}
+
+}  // namespace
+
+void TransformerConfig::validate() const {
+  require_size("vocab_size", vocab_size);
+  require_size("max_seq_len", max_seq_len);
+  require_size("d_model", d_model);
+  require_size("n_layers", n_layers);
+  require_size("n_heads", n_heads);
+  require_size("n_kv_heads", kv_heads());
+  require_size("d_ff", feed_forward_width());
+  require(d_model % n_heads == 0, kOp, "d_model {} is not divisible by n_heads {}", d_model,
+          n_heads);
+  require(n_heads % kv_heads() == 0, kOp, "n_heads {} is not a multiple of n_kv_heads {}", n_heads,
+          kv_heads());
+  require(std::isfinite(norm_eps) && norm_eps > 0, kOp,
+          "norm_eps is {}, must be positive and finite", norm_eps);
+  if (rope_theta) {
+    require(std::isfinite(*rope_theta) && *rope_theta > 0, kOp,
+            "rope_theta is {}, must be positive and finite, or absent for no position embedding",
+            *rope_theta);
+    require(head_dim() % 2 == 0, kOp,
+            "rope rotates pairs, but the head dimension d_model / n_heads = {} / {} = {} is odd",
+            d_model, n_heads, head_dim());
+  }
+  require(dropout >= 0 && dropout < 1, kOp, "dropout is {}, must be in [0, 1)", dropout);
+}
+
+int64_t TransformerConfig::parameter_count() const {
+  const int64_t kv_width = head_dim() * kv_heads();
+  const int64_t attention_biases = qkv_bias == Bias::yes ? d_model + 2 * kv_width : 0;
+  const int64_t attention = 2 * d_model * (d_model + kv_width) + attention_biases;
+  const int64_t matrices = ffn == FeedForwardKind::swiglu ? 3 : 2;
+  const int64_t feed_forward = matrices * d_model * feed_forward_width();
+  int64_t norm_size = 0;
+  if (norm == NormKind::rms) norm_size = d_model;
+  if (norm == NormKind::layer) norm_size = norm_bias == Bias::yes ? 2 * d_model : d_model;
+  const int64_t final_norm = norm_position == NormPosition::pre ? norm_size : 0;
+  const int64_t embeddings = (tie_embeddings ? 1 : 2) * vocab_size * d_model;
+  return embeddings + n_layers * (attention + feed_forward + 2 * norm_size) + final_norm;
+}
+
+}  // namespace tapir::nn
