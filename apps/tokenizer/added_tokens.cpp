@@ -20,13 +20,20 @@ AddedTokenMatcher::AddedTokenMatcher(const std::vector<AddedToken>& tokens) {
 }
 
 AddedTokenMatcher::Match AddedTokenMatcher::find(std::string_view text, size_t from) const {
-  if (empty()) return {};
-  for (size_t begin = from; begin < text.size(); ++begin) {
-    if (!starts_[static_cast<unsigned char>(text[begin])]) continue;
+  for (size_t begin = next_start(text, from); begin < text.size();
+       begin = next_start(text, begin + 1)) {
     const Match match = match_at(text, begin);
     if (match.end > match.begin) return match;
   }
   return {};
+}
+
+size_t AddedTokenMatcher::next_start(std::string_view text, size_t from) const {
+  if (empty()) return text.size();
+  if (texts_.front()[0] == texts_.back()[0])
+    return std::min(text.find(texts_.front()[0], from), text.size());
+  while (from < text.size() && !starts_[static_cast<unsigned char>(text[from])]) ++from;
+  return from;
 }
 
 AddedTokenMatcher::Match AddedTokenMatcher::match_at(std::string_view text, size_t begin) const {

@@ -32,12 +32,31 @@ class AddedTokenMatcher {
   explicit AddedTokenMatcher(const std::vector<AddedToken>& tokens);
 
   bool empty() const { return texts_.empty(); }
-  size_t longest() const { return longest_; }
 
   // The first match that begins at or after `from`.
   Match find(std::string_view text, size_t from) const;
 
+  // The largest cut such that `text` up to there means the same whatever comes after `text`, and
+  // what follows the cut means the same without what is before it; 0 if there is none.
+  // plain_cut(part) is the same for text in which no added token is to be found.
+  template <typename PlainCut>
+  size_t safe_cut(std::string_view text, PlainCut&& plain_cut) const {
+    // Where an added token starts, or a longer one, is certain only if the longest would fit.
+    const size_t margin = empty() ? 0 : longest_ - 1;
+    if (text.size() <= margin) return 0;
+    const size_t certain = text.size() - margin;
+    size_t done = 0;
+    while (done < certain) {
+      const Match match = find(text, done);
+      if (match.end == match.begin || match.begin >= certain) break;
+      done = match.end;
+    }
+    return done < certain ? done + plain_cut(text.substr(done, certain - done)) : done;
+  }
+
  private:
+  // The first place from `from` on where some text may start; the end of `text` if there is none.
+  size_t next_start(std::string_view text, size_t from) const;
   Match match_at(std::string_view text, size_t begin) const;
 
   std::vector<std::string> texts_;  // sorted, so that texts with one prefix are neighbours

@@ -23,15 +23,18 @@ struct Vocabulary {
   IdOfText ids;
 
   void add(std::string_view text, int64_t id) {
-    require(id >= 0 && id < kMaxVocab, kOp, "token {} has id {}, outside 0 .. {}", json_quote(text),
-            id, kMaxVocab - 1);
+    if (id < 0 || id >= kMaxVocab) {
+      fail(kOp, "token {} has id {}, outside 0 .. {}", json_quote(text), id, kMaxVocab - 1);
+    }
     const auto index = static_cast<size_t>(id);
     if (index >= texts.size()) {
       texts.resize(index + 1);
       used.resize(index + 1);
     }
-    require(!used[index], kOp, "id {} belongs to two tokens, {} and {}", id,
-            json_quote(texts[index]), json_quote(text));
+    if (used[index]) {
+      fail(kOp, "id {} belongs to two tokens, {} and {}", id, json_quote(texts[index]),
+           json_quote(text));
+    }
     texts[index] = text;
     used[index] = true;
     ids.emplace(text, static_cast<int32_t>(id));
@@ -64,8 +67,10 @@ Merge make_merge(const Vocabulary& vocabulary, std::string_view left, std::strin
                  size_t rank) {
   const auto id_of = [&](std::string_view text) {
     const auto found = vocabulary.ids.find(text);
-    require(found != vocabulary.ids.end(), kOp, "merge {} ({} {}) needs {}, not in the vocabulary",
-            rank, left, right, json_quote(text));
+    if (found == vocabulary.ids.end()) {
+      fail(kOp, "merge {} ({} {}) needs {}, not in the vocabulary", rank, left, right,
+           json_quote(text));
+    }
     return found->second;
   };
   return {id_of(left), id_of(right), id_of(std::string(left) + std::string(right))};

@@ -106,9 +106,15 @@ std::array<int32_t, 256> checked_byte_ids(const BpeModel& model) {
     const Merge& merge = model.merges[i];
     require(in_range(merge.left) && in_range(merge.right) && in_range(merge.product), "tokenizer",
             "merge {} has an id outside 0 .. {}", i, size - 1);
-    const auto token = [&](int32_t id) { return model.tokens[static_cast<size_t>(id)]; };
-    require(token(merge.left) + token(merge.right) == token(merge.product), "tokenizer",
-            "merge {} does not give the two parts in a row", i);
+    const auto token = [&](int32_t id) -> const std::string& {
+      return model.tokens[static_cast<size_t>(id)];
+    };
+    const std::string& left = token(merge.left);
+    const std::string& right = token(merge.right);
+    const std::string& product = token(merge.product);
+    require(product.size() == left.size() + right.size() && product.starts_with(left) &&
+                product.ends_with(right),
+            "tokenizer", "merge {} does not give the two parts in a row", i);
   }
   return byte_ids;
 }

@@ -15,8 +15,8 @@ static_assert(std::endian::native == std::endian::little, "piece keys load bytes
 struct PieceKey {
   static constexpr size_t kLongest = 16;
 
-  uint64_t low = 0;
-  uint64_t high = 0;
+  uint64_t low = 0;   // the first eight bytes
+  uint64_t high = 0;  // the next eight, which lie right behind them
   uint32_t length = 0;
 
   bool operator==(const PieceKey&) const = default;
@@ -49,6 +49,11 @@ inline PieceKey make_piece_key(const char* begin, size_t length, const char* end
     if (length < 16) key.high &= (uint64_t{1} << (8 * (length - 8))) - 1;
   }
   return key;
+}
+
+// The bytes of `key`, which must outlive them.
+inline std::string_view piece_bytes(const PieceKey& key) {
+  return {reinterpret_cast<const char*>(&key.low), key.length};
 }
 
 // The pieces that are one token. Open addressing with linear probing, at most half full.

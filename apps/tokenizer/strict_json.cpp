@@ -90,7 +90,8 @@ class JsonBuilder {
     std::unordered_set<std::string_view> keys;
     keys.reserve(members.size());
     for (const JsonValue::Member& member : members) {
-      require(keys.insert(member.key).second, op_, "key {} appears twice", json_quote(member.key));
+      if (!keys.insert(member.key).second)
+        fail(op_, "key {} appears twice", json_quote(member.key));
     }
     open_.pop_back();
     return true;

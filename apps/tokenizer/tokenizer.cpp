@@ -53,17 +53,7 @@ void Tokenizer::encode_append(std::string_view text, std::vector<int32_t>& ids,
 
 size_t Tokenizer::safe_cut(std::string_view text, SpecialText special) const {
   const AddedTokenMatcher& matcher = special == SpecialText::kParse ? all_ : ordinary_;
-  // Where an added token starts, or a longer one, is certain only if the longest would fit.
-  const size_t margin = matcher.empty() ? 0 : matcher.longest() - 1;
-  if (text.size() <= margin) return 0;
-  const size_t certain = text.size() - margin;
-  size_t done = 0;
-  while (done < certain) {
-    const AddedTokenMatcher::Match match = matcher.find(text, done);
-    if (match.end == match.begin || match.begin >= certain) break;
-    done = match.end;
-  }
-  return done < certain ? done + plain_cut(text.substr(done, certain - done)) : done;
+  return matcher.safe_cut(text, [this](std::string_view part) { return plain_cut(part); });
 }
 
 std::string Tokenizer::decode(std::span<const int32_t> ids, SpecialOutput special) const {
