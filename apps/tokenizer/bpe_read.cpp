@@ -1,11 +1,11 @@
 #include <initializer_list>
 #include <optional>
-#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
 #include "apps/tokenizer/bpe_files.h"
 #include "apps/tokenizer/byte_level.h"
+#include "apps/tokenizer/text_index.h"
 #include "backends/error.h"
 
 namespace tapir::app {
@@ -14,13 +14,13 @@ namespace {
 constexpr const char* kOp = "tokenizer";
 constexpr int64_t kMaxVocab = int64_t{1} << 24;
 
-using IdOfText = std::unordered_map<std::string_view, int32_t>;
-
 // The vocabulary as the file spells it.
 struct Vocabulary {
+  explicit Vocabulary(size_t count) : ids(count) {}
+
   std::vector<std::string_view> texts;  // by id
   std::vector<bool> used;
-  IdOfText ids;
+  TextIndex ids;
 
   void add(std::string_view text, int64_t id) {
     if (id < 0 || id >= kMaxVocab) {
@@ -37,7 +37,7 @@ struct Vocabulary {
     }
     texts[index] = text;
     used[index] = true;
-    ids.emplace(text, static_cast<int32_t>(id));
+    ids.insert(text, static_cast<int32_t>(id));
   }
 
   // Fewer ids than the largest one promises would leave tokens that stand for nothing.
@@ -49,8 +49,7 @@ struct Vocabulary {
 };
 
 Vocabulary read_vocabulary(const JsonValue& object, std::string_view what) {
-  Vocabulary vocabulary;
-  vocabulary.ids.reserve(object.object(what).size());
+  Vocabulary vocabulary(object.object(what).size());
   for (const JsonValue::Member& member : object.object(what)) {
     vocabulary.add(member.key, member.value.integer(what));
   }
@@ -66,12 +65,12 @@ std::string token_bytes_of(std::string_view text) {
 Merge make_merge(const Vocabulary& vocabulary, std::string_view left, std::string_view right,
                  size_t rank) {
   const auto id_of = [&](std::string_view text) {
-    const auto found = vocabulary.ids.find(text);
-    if (found == vocabulary.ids.end()) {
+    const int32_t id = vocabulary.ids.find(text);
+    if (id < 0) {
       fail(kOp, "merge {} ({} {}) needs {}, not in the vocabulary", rank, left, right,
            json_quote(text));
     }
-    return found->second;
+    return id;
   };
   return {id_of(left), id_of(right), id_of(std::string(left) + std::string(right))};
 }
@@ -207,13 +206,10 @@ std::vector<AddedToken> read_added_tokens(const JsonValue& list, Vocabulary& voc
       require(!item[option].boolean_or(false, option), kOp,
               "added token {} has {} true, which is not supported", json_quote(text), option);
     }
-    const auto known = vocabulary.ids.find(text);
-    if (known == vocabulary.ids.end()) {
-      vocabulary.add(text, id);
-    } else {
-      require(known->second == id, kOp, "added token {} has id {}, but {} in the vocabulary",
-              json_quote(text), id, known->second);
-    }
+    const int32_t known = vocabulary.ids.find(text);
+    if (known < 0) vocabulary.add(text, id);
+    require(known < 0 || known == id, kOp, "added token {} has id {}, but {} in the vocabulary",
+            json_quote(text), id, known);
     require(seen.insert(id).second, kOp, "added token {} is listed twice", json_quote(text));
     added.push_back({static_cast<int32_t>(id), text, item["special"].boolean_or(false, "special"),
                      item["normalized"].boolean_or(false, "normalized")});
@@ -235,10 +231,9 @@ std::optional<int32_t> read_template(const JsonValue& step, const Vocabulary& vo
     require(!text_seen && !begin, kOp,
             "post_processor template puts {} {}, which is not supported; one token in front is",
             name, text_seen ? "after the text" : "in front as a second token");
-    const auto found = vocabulary.ids.find(name);
-    require(found != vocabulary.ids.end(), kOp,
-            "post_processor template names {}, not in the vocabulary", name);
-    begin = found->second;
+    const int32_t id = vocabulary.ids.find(name);
+    require(id >= 0, kOp, "post_processor template names {}, not in the vocabulary", name);
+    begin = id;
   }
   return begin;
 }

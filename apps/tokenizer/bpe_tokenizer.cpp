@@ -1,13 +1,13 @@
-#include <algorithm>
 #include <array>
+#include <atomic>
 #include <mutex>
-#include <unordered_map>
 #include <utility>
 
 #include "apps/tokenizer/bpe_files.h"
 #include "apps/tokenizer/bpe_merger.h"
 #include "apps/tokenizer/bpe_model.h"
 #include "apps/tokenizer/piece_cache.h"
+#include "apps/tokenizer/piece_index.h"
 #include "apps/tokenizer/piece_key.h"
 #include "apps/tokenizer/piece_splitter.h"
 #include "backends/error.h"
@@ -20,6 +20,7 @@ struct Workspace {
   explicit Workspace(SplitRule rule) : splitter(rule) {}
 
   PieceSplitter splitter;
+  const PieceIndex* index = nullptr;  // none yet
   ShortPieceCache short_pieces;
   LongPieceCache long_pieces;
 };
@@ -65,7 +66,8 @@ class BpeTokenizer final : public Tokenizer {
   void append_short(const PieceKey& key, std::string_view piece, Workspace& workspace,
                     std::vector<int32_t>& ids) const;
   void append_long(std::string_view piece, Workspace& workspace, std::vector<int32_t>& ids) const;
-  void index_pieces();
+  const PieceIndex* index_for(size_t bytes) const;
+  std::unique_ptr<PieceIndex> make_index() const;
 
   size_t plain_cut(std::string_view text) const override { return last_safe_cut(text); }
   std::string to_json() const override { return bpe_to_json(model_); }
@@ -74,9 +76,10 @@ class BpeTokenizer final : public Tokenizer {
 
   BpeModel model_;
   BpeMerger merger_;
-  PieceTable short_tokens_;  // the pieces that are one token
-  std::unordered_map<std::string_view, int32_t> long_tokens_;
   mutable WorkspacePool workspaces_;
+  mutable std::atomic<size_t> encoded_bytes_{0};
+  mutable std::once_flag index_once_;
+  mutable std::unique_ptr<const PieceIndex> index_;
 };
 
 // Checks everything that the encoder relies on; gives the id of each byte.
@@ -120,18 +123,25 @@ std::array<int32_t, 256> checked_byte_ids(const BpeModel& model) {
 }
 
 BpeTokenizer::BpeTokenizer(BpeModel model)
-    : Tokenizer(model.added),
-      model_(std::move(model)),
-      merger_(model_, checked_byte_ids(model_)),
-      short_tokens_(model_.tokens.size()) {
+    : Tokenizer(model.added), model_(std::move(model)), merger_(model_, checked_byte_ids(model_)) {
   require(!merger_.has_duplicate(), "tokenizer", "merge {} is listed a second time",
           merger_.duplicate_rank());
-  index_pieces();
+}
+
+// Building the index takes longer than merging a short text, so that a tokenizer gets one only
+// after it has seen some text, or where merging would not give the same ids.
+const PieceIndex* BpeTokenizer::index_for(size_t bytes) const {
+  constexpr size_t kWorthAnIndex = size_t{64} << 10;
+  const size_t seen = encoded_bytes_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  if (seen < kWorthAnIndex && !model_.ignore_merges) return nullptr;
+  std::call_once(index_once_, [this] { index_ = make_index(); });
+  return index_.get();
 }
 
 // A token is found as a whole only where merging its bytes would give it, unless the model says
 // that merges do not matter then.
-void BpeTokenizer::index_pieces() {
+std::unique_ptr<PieceIndex> BpeTokenizer::make_index() const {
+  auto index = std::make_unique<PieceIndex>(model_.tokens.size());
   std::vector<bool> is_added(model_.tokens.size());
   for (const AddedToken& token : added_tokens()) is_added[static_cast<size_t>(token.id)] = true;
   std::vector<int32_t> ids;
@@ -141,18 +151,15 @@ void BpeTokenizer::index_pieces() {
     const auto id = static_cast<int32_t>(i);
     ids.clear();
     if (!model_.ignore_merges) merger_.append(bytes, ids);
-    if (!model_.ignore_merges && (ids.size() != 1 || ids[0] != id)) continue;
-    if (bytes.size() <= PieceKey::kLongest) {
-      const char* const begin = bytes.data();
-      short_tokens_.insert(make_piece_key(begin, bytes.size(), begin + bytes.size()), id);
-    } else {
-      long_tokens_.emplace(bytes, id);
-    }
+    const bool merges_to_itself = ids.size() == 1 && ids[0] == id;
+    if (model_.ignore_merges || merges_to_itself) index->insert(bytes, id);
   }
+  return index;
 }
 
 void BpeTokenizer::encode_plain(std::string_view text, std::vector<int32_t>& ids) const {
   std::unique_ptr<Workspace> workspace = workspaces_.take(model_.rule);
+  workspace->index = index_for(text.size());
   const char* const text_end = text.data() + text.size();
   workspace->splitter.for_each(text, [&](const char* begin, const char* end) {
     const std::string_view piece(begin, static_cast<size_t>(end - begin));
@@ -168,7 +175,8 @@ void BpeTokenizer::encode_plain(std::string_view text, std::vector<int32_t>& ids
 inline void BpeTokenizer::append_short(const PieceKey& key, std::string_view piece,
                                        Workspace& workspace, std::vector<int32_t>& ids) const {
   const uint64_t hash = key.hash();
-  if (const int32_t id = short_tokens_.find(key, hash); id >= 0) {
+  const int32_t id = workspace.index == nullptr ? -1 : workspace.index->find(key, hash);
+  if (id >= 0) {
     ids.push_back(id);
     return;
   }
@@ -183,8 +191,9 @@ inline void BpeTokenizer::append_short(const PieceKey& key, std::string_view pie
 
 void BpeTokenizer::append_long(std::string_view piece, Workspace& workspace,
                                std::vector<int32_t>& ids) const {
-  if (const auto token = long_tokens_.find(piece); token != long_tokens_.end()) {
-    ids.push_back(token->second);
+  const int32_t id = workspace.index == nullptr ? -1 : workspace.index->find_long(piece);
+  if (id >= 0) {
+    ids.push_back(id);
     return;
   }
   if (const auto known = workspace.long_pieces.find(piece); !known.empty()) {

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <cstring>
 #include <string_view>
-#include <vector>
 
 namespace tapir::app {
 
@@ -55,38 +54,5 @@ inline PieceKey make_piece_key(const char* begin, size_t length, const char* end
 inline std::string_view piece_bytes(const PieceKey& key) {
   return {reinterpret_cast<const char*>(&key.low), key.length};
 }
-
-// The pieces that are one token. Open addressing with linear probing, at most half full.
-class PieceTable {
- public:
-  explicit PieceTable(size_t count)
-      : entries_(std::bit_ceil(2 * count + 2)), shift_(64 - std::countr_zero(entries_.size())) {}
-
-  void insert(const PieceKey& key, int32_t id) {
-    Entry& entry = entries_[slot(key, key.hash())];
-    entry.key = key;
-    entry.id = id;
-  }
-
-  // -1 if there is none. `hash` is key.hash().
-  int32_t find(const PieceKey& key, uint64_t hash) const { return entries_[slot(key, hash)].id; }
-
- private:
-  struct Entry {
-    PieceKey key;
-    int32_t id = -1;
-  };
-
-  size_t slot(const PieceKey& key, uint64_t hash) const {
-    size_t at = hash >> shift_;
-    while (entries_[at].id >= 0 && !(entries_[at].key == key)) {
-      at = (at + 1) & (entries_.size() - 1);
-    }
-    return at;
-  }
-
-  std::vector<Entry> entries_;
-  int shift_;
-};
 
 }  // namespace tapir::app

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <unordered_set>
 #include <utility>
 
+#include "apps/tokenizer/text_index.h"
 #include "backends/error.h"
 
 namespace tapir::app {
@@ -87,11 +87,9 @@ class JsonBuilder {
 
   bool end_object() {
     const auto& members = std::get<JsonValue::Object>(open_.back()->value_);
-    std::unordered_set<std::string_view> keys;
-    keys.reserve(members.size());
+    TextIndex keys(members.size());
     for (const JsonValue::Member& member : members) {
-      if (!keys.insert(member.key).second)
-        fail(op_, "key {} appears twice", json_quote(member.key));
+      if (!keys.insert(member.key, 0)) fail(op_, "key {} appears twice", json_quote(member.key));
     }
     open_.pop_back();
     return true;

@@ -27,6 +27,10 @@ class JsonValue {
     return get<std::string>("a string", what);
   }
   int64_t integer(std::string_view what) const { return get<int64_t>("an integer", what); }
+  double number(std::string_view what) const {
+    const int64_t* const whole = std::get_if<int64_t>(&value_);
+    return whole != nullptr ? static_cast<double>(*whole) : get<double>("a number", what);
+  }
   bool boolean(std::string_view what) const { return get<bool>("true or false", what); }
   const Array& array(std::string_view what) const { return get<Array>("an array", what); }
   const Object& object(std::string_view what) const { return get<Object>("an object", what); }
