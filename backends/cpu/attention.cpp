@@ -1,0 +1,97 @@
+// Attention without a T x S matrix. Source: Dao et al. 2022, "FlashAttention".
+#include "backends/cpu/attention.h"
+
+#include <cmath>
+
+#include "backends/cpu/cpu_backend.h"
+#include "backends/cpu/f32_copy.h"
+#include "backends/cpu/parallel.h"
+
+namespace tapir::TAPIR_ISA {
+namespace {
+
+// The memory of one worker: a tile of scores, the running sum of weighted values, and the running
+// maximum and sum of exponentials of each row.
+template <typename A>
+struct ForwardState {
+  A *scores, *values, *largest, *sum;
+
+  static int64_t size(int64_t value_width) { return kQueryBlock * (kKeyBlock + value_width + 2); }
+  ForwardState(A* memory, int64_t value_width)
+      : scores(memory),
+        values(scores + kQueryBlock * kKeyBlock),
+        largest(values + kQueryBlock * value_width),
+        sum(largest + kQueryBlock) {}
+};
+
+// Turns a row of scores into exp(score - maximum so far), and returns the factor by which sums
+// over earlier tiles shrink as the maximum grows.
+template <typename A>
+A update_row(A* row, int64_t n, A& largest, A& sum) {
+  constexpr A kHidden = -std::numeric_limits<A>::infinity();
+  const A highest = std::max(largest, lane_max<A>(n, [=](int64_t j) { return row[j]; }));
+  const A shift = highest == kHidden ? A(0) : highest;  // nothing seen yet: exp(-inf) gives zeros
+  const A factor = scalar::exp(largest - shift);
+#pragma omp simd
+  for (int64_t j = 0; j < n; ++j) row[j] = scalar::exp(row[j] - shift);
+  sum = sum * factor + lane_sum<A>(n, [=](int64_t j) { return row[j]; });
+  largest = highest;
+  return factor;
+}
+
+template <typename A>
+void attend_block(const AttentionProblem<A>& p, int64_t b, int64_t h, int64_t t,
+                  const ForwardState<A>& state, View out, A* lse) {
+  const int64_t tile_rows = std::min(kQueryBlock, p.queries - t), width = p.value_width;
+  std::fill_n(state.values, tile_rows * width, A(0));
+  std::fill_n(state.largest, tile_rows, -std::numeric_limits<A>::infinity());
+  std::fill_n(state.sum, tile_rows, A(0));
+  const int64_t seen = p.visible(t + tile_rows - 1);
+  for (int64_t s = 0; s < seen; s += kKeyBlock) {
+    const int64_t columns = std::min(kKeyBlock, seen - s);
+    p.score_tile(b, h, t, tile_rows, s, columns, state.scores);
+    for (int64_t r = 0; r < tile_rows; ++r) {
+      const A factor =
+          update_row(state.scores + r * kKeyBlock, columns, state.largest[r], state.sum[r]);
+      A* values = state.values + r * width;
+      for (int64_t j = 0; j < width; ++j) values[j] *= factor;
+    }
+    product<A>(tile_rows, width, columns, A(1), {state.scores, kKeyBlock},
+               p.rows(p.v, b, p.kv_head(h), s), A(1), {state.values, width});
+  }
+  const cpu::BlasMatrix<A> to = p.rows(out, b, h, t);
+  for (int64_t r = 0; r < tile_rows; ++r) {
+    const A sum = state.sum[r], scale = sum == A(0) ? A(0) : A(1) / sum;
+    lse[r] = state.largest[r] + std::log(sum);  // -inf for a row that sees nothing
+    for (int64_t j = 0; j < width; ++j)
+      to.data[r * to.ld + j] = state.values[r * width + j] * scale;
+  }
+}
+
+template <typename A>
+void attend(const AttentionProblem<A>& p, View out, View lse) {
+  cpu::load_blas();
+  const int64_t blocks = (p.queries + kQueryBlock - 1) / kQueryBlock;
+  const int64_t state_size = ForwardState<A>::size(p.value_width);
+  const cpu::Scratch<A> memory(cpu::threads() * state_size);
+  const int64_t cost = std::min(kQueryBlock, p.queries) * p.keys * (p.width + p.value_width) / 8;
+  cpu::parallel_for(p.batch * p.heads * blocks, cost, [&](int64_t item, int worker) {
+    const int64_t t = item % blocks * kQueryBlock, head = item / blocks;
+    const ForwardState<A> state(memory.data() + worker * state_size, p.value_width);
+    attend_block(p, head / p.heads, head % p.heads, t, state, out,
+                 lse.as<A>() + head * p.queries + t);
+  });
+}
+
+}  // namespace
+
+void CpuBackend::attention(ConstView q, ConstView k, ConstView v, ConstView mask,
+                           const AttentionOptions& options, View out, View lse) const {
+  if (q.dtype == DType::f64) return attend<double>({q, k, v, mask, options}, out, lse);
+  if (q.dtype == DType::f32) return attend<float>({q, k, v, mask, options}, out, lse);
+  const F32Copy wide_q(*this, q), wide_k(*this, k), wide_v(*this, v), wide_out(out.shape);
+  attend<float>({wide_q.view(), wide_k.view(), wide_v.view(), mask, options}, wide_out.view(), lse);
+  copy(wide_out.view(), out);
+}
+
+}  // namespace tapir::TAPIR_ISA

@@ -1,0 +1,125 @@
+// The gradient of attention, from the saved log-sum-exp of each row.
+#include "backends/cpu/attention.h"
+#include "backends/cpu/cpu_backend.h"
+#include "backends/cpu/f32_copy.h"
+#include "backends/cpu/parallel.h"
+
+namespace tapir::TAPIR_ISA {
+namespace {
+
+// The memory of one worker: a tile of probabilities, one of score gradients, and for each row the
+// inner product of the output and its gradient.
+template <typename A>
+struct BackwardState {
+  A *probabilities, *score_grads, *delta;
+
+  static constexpr int64_t kSize = kQueryBlock * (2 * kKeyBlock + 1);
+  explicit BackwardState(A* memory)
+      : probabilities(memory),
+        score_grads(probabilities + kQueryBlock * kKeyBlock),
+        delta(score_grads + kQueryBlock * kKeyBlock) {}
+};
+
+template <typename A>
+struct Gradients {
+  ConstView grad, out, lse;
+  View dq, dk, dv;
+};
+
+template <typename A>
+cpu::BlasMatrix<const A> transpose(cpu::BlasMatrix<const A> x) {
+  return {x.data, x.ld, !x.transposed};
+}
+
+// With P the probabilities, dP = grad V^T and delta = rowsum(grad * out):
+// dS = scale P (dP - delta); dV = P^T grad, dQ = dS K, dK = dS^T Q.
+template <typename A>
+void backward_tile(const AttentionProblem<A>& p, const Gradients<A>& g, int64_t b, int64_t h,
+                   int64_t t, int64_t tile_rows, int64_t s, int64_t columns,
+                   const BackwardState<A>& state) {
+  const int64_t kv = p.kv_head(h);
+  const A scale = static_cast<A>(p.options.scale);
+  const A* lse = g.lse.template as<A>() + (b * p.heads + h) * p.queries + t;
+  const cpu::BlasMatrix<const A> grad = p.rows(g.grad, b, h, t);
+  p.score_tile(b, h, t, tile_rows, s, columns, state.probabilities);
+  product<A>(tile_rows, columns, p.value_width, A(1), grad, transpose<A>(p.rows(p.v, b, kv, s)),
+             A(0), {state.score_grads, kKeyBlock});
+  for (int64_t r = 0; r < tile_rows; ++r) {
+    A* row = state.probabilities + r * kKeyBlock;
+    A* row_grad = state.score_grads + r * kKeyBlock;
+    const bool empty = lse[r] == -std::numeric_limits<A>::infinity();
+    const A shift = empty ? A(0) : lse[r], delta = state.delta[r];
+#pragma omp simd
+    for (int64_t j = 0; j < columns; ++j) {
+      row[j] = scalar::exp(row[j] - shift);
+      row_grad[j] = scale * row[j] * (row_grad[j] - delta);
+    }
+  }
+  const cpu::BlasMatrix<const A> probabilities{state.probabilities, kKeyBlock};
+  const cpu::BlasMatrix<const A> score_grads{state.score_grads, kKeyBlock};
+  product<A>(columns, p.value_width, tile_rows, A(1), transpose(probabilities), grad, A(1),
+             p.rows(g.dv, b, kv, s));
+  product<A>(columns, p.width, tile_rows, A(1), transpose(score_grads), p.rows(p.q, b, h, t), A(1),
+             p.rows(g.dk, b, kv, s));
+  product<A>(tile_rows, p.width, columns, A(1), score_grads, p.rows(p.k, b, kv, s), A(1),
+             p.rows(g.dq, b, h, t));
+}
+
+template <typename A>
+void backward_block(const AttentionProblem<A>& p, const Gradients<A>& g, int64_t b, int64_t h,
+                    int64_t t, const BackwardState<A>& state) {
+  const int64_t tile_rows = std::min(kQueryBlock, p.queries - t), width = p.value_width;
+  const cpu::BlasMatrix<const A> grad = p.rows(g.grad, b, h, t), out = p.rows(g.out, b, h, t);
+  for (int64_t r = 0; r < tile_rows; ++r) {
+    const A* x = grad.data + r * grad.ld;
+    const A* y = out.data + r * out.ld;
+    state.delta[r] = lane_sum<A>(width, [=](int64_t j) { return x[j] * y[j]; });
+  }
+  const int64_t seen = p.visible(t + tile_rows - 1);
+  for (int64_t s = 0; s < seen; s += kKeyBlock)
+    backward_tile(p, g, b, h, t, tile_rows, s, std::min(kKeyBlock, seen - s), state);
+}
+
+// One item is a key and value head with all query heads that share it, so that their gradients
+// are added in a fixed order.
+template <typename A>
+void attend_backward(const AttentionProblem<A>& p, const Gradients<A>& g) {
+  if (p.batch * p.heads == 0) return;
+  cpu::load_blas();
+  const cpu::Scratch<A> memory(cpu::threads() * BackwardState<A>::kSize);
+  const int64_t group = p.heads / p.kv_heads;
+  const int64_t cost = group * p.queries * p.keys * (p.width + p.value_width) / 4;
+  cpu::parallel_for(p.batch * p.kv_heads, cost, [&](int64_t item, int worker) {
+    const int64_t b = item / p.kv_heads, kv = item % p.kv_heads;
+    const BackwardState<A> state(memory.data() + worker * BackwardState<A>::kSize);
+    std::fill_n(p.rows(g.dk, b, kv, 0).data, p.keys * p.width, A(0));
+    std::fill_n(p.rows(g.dv, b, kv, 0).data, p.keys * p.value_width, A(0));
+    for (int64_t h = kv * group; h < (kv + 1) * group; ++h) {
+      std::fill_n(p.rows(g.dq, b, h, 0).data, p.queries * p.width, A(0));
+      for (int64_t t = 0; t < p.queries; t += kQueryBlock) backward_block(p, g, b, h, t, state);
+    }
+  });
+}
+
+}  // namespace
+
+void CpuBackend::attention_backward(ConstView grad, ConstView q, ConstView k, ConstView v,
+                                    ConstView mask, ConstView out, ConstView lse,
+                                    const AttentionOptions& options, View dq, View dk,
+                                    View dv) const {
+  if (q.dtype == DType::f64)
+    return attend_backward<double>({q, k, v, mask, options}, {grad, out, lse, dq, dk, dv});
+  if (q.dtype == DType::f32)
+    return attend_backward<float>({q, k, v, mask, options}, {grad, out, lse, dq, dk, dv});
+  const F32Copy wide_q(*this, q), wide_k(*this, k), wide_v(*this, v);
+  const F32Copy wide_grad(*this, grad), wide_out(*this, out);
+  const F32Copy wide_dq(dq.shape), wide_dk(dk.shape), wide_dv(dv.shape);
+  attend_backward<float>(
+      {wide_q.view(), wide_k.view(), wide_v.view(), mask, options},
+      {wide_grad.view(), wide_out.view(), lse, wide_dq.view(), wide_dk.view(), wide_dv.view()});
+  copy(wide_dq.view(), dq);
+  copy(wide_dk.view(), dk);
+  copy(wide_dv.view(), dv);
+}
+
+}  // namespace tapir::TAPIR_ISA

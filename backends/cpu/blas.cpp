@@ -1,0 +1,190 @@
+#include "backends/cpu/blas.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include <dlfcn.h>
+
+#include "backends/cpu/cpu_features.h"
+#include "backends/error.h"
+
+namespace tapir::cpu {
+namespace {
+
+// The C interface of BLAS.
+constexpr int kRowMajor = 101, kNoTrans = 111, kTrans = 112;
+template <typename T>
+using GemmFunction = void (*)(int order, int transpose_a, int transpose_b, int m, int n, int k,
+                              T alpha, const T* a, int lda, const T* b, int ldb, T beta, T* c,
+                              int ldc);
+
+struct Library {
+  BlasInfo info;
+  GemmFunction<float> sgemm = nullptr;
+  GemmFunction<double> dgemm = nullptr;
+};
+
+std::atomic<const Library*> loaded{nullptr};
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// Sets an environment variable while it is alive, unless the user has set it.
+class TemporaryVariable {
+ public:
+  TemporaryVariable(const char* name, const char* value) : name_(name) {
+    if (std::getenv(name) != nullptr || value == nullptr) return;
+    setenv(name, value, 0);
+    mine_ = true;
+  }
+  ~TemporaryVariable() {
+    if (mine_) unsetenv(name_);
+  }
+  TemporaryVariable(const TemporaryVariable&) = delete;
+  TemporaryVariable& operator=(const TemporaryVariable&) = delete;
+
+  bool mine() const { return mine_; }
+
+ private:
+  const char* name_;
+  bool mine_ = false;
+};
+
+// OpenBLAS's own detection goes by model numbers and takes SSE3 kernels for a processor that it
+// does not know, so it is told the core whose kernels fit the feature bits.
+const char* fitting_core() {
+  if (features().avx512) return "SkylakeX";
+  return features().avx2 ? "Haswell" : nullptr;
+}
+
+// The OpenMP build first: the soname alone usually leads to the build with its own threads.
+std::vector<std::string> candidates() {
+  std::vector<std::string> paths;
+  if (std::string chosen = environment("TAPIR_OPENBLAS"); !chosen.empty()) return {chosen};
+  for (const char* folder : {"/usr/lib/x86_64-linux-gnu/openblas-openmp/", "/usr/lib64/",
+                             "/usr/lib/x86_64-linux-gnu/openblas-serial/"}) {
+    for (const char* file : {"libopenblas.so.0", "libopenblaso.so.0", "libopenblas-openmp.so.0"}) {
+      if (std::string_view(folder) == "/usr/lib64/" && std::string_view(file) == "libopenblas.so.0")
+        continue;
+      paths.push_back(std::string(folder) + file);
+    }
+  }
+  paths.insert(paths.end(), {"libopenblas.so.0", "libopenblas.so"});
+  return paths;
+}
+
+void* open_library() {
+  std::string tried;
+  for (const std::string& path : candidates()) {
+    if (void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return handle;
+    tried = dlerror();
+  }
+  fail("openblas",
+       "no OpenBLAS library could be loaded ({}); install it (Debian, Ubuntu: apt "
+       "install libopenblas0-openmp) or set TAPIR_OPENBLAS to its file",
+       tried);
+}
+
+template <typename Function>
+Function symbol(void* handle, const char* name) {
+  void* address = dlsym(handle, name);
+  require(address != nullptr, "openblas",
+          "the library has no {}; set TAPIR_OPENBLAS to an OpenBLAS "
+          "with the C interface",
+          name);
+  return reinterpret_cast<Function>(address);
+}
+
+std::string path_of(void* address) {
+  Dl_info where{};
+  return dladdr(address, &where) != 0 && where.dli_fname != nullptr ? where.dli_fname : "unknown";
+}
+
+std::optional<std::string> find_fault(const BlasInfo& info) {
+  constexpr std::array<std::string_view, 12> kSlowCores = {
+      "Prescott", "Core2",     "Penryn", "Dunnington", "Nehalem", "Sandybridge",
+      "Opteron",  "Barcelona", "Bobcat", "Bulldozer",  "Atom",    "Generic"};
+  const bool slow_core =
+      features().avx2 && std::ranges::find(kSlowCores, info.corename) != kSlowCores.end();
+  if (slow_core) {
+    return fmt::format(
+        "OpenBLAS uses its {} kernels, several times slower than this processor "
+        "allows; unset OPENBLAS_CORETYPE or set it to {}",
+        info.corename, fitting_core());
+  }
+  if (info.threading == "pthreads") {
+    return fmt::format(
+        "OpenBLAS {} keeps threads of its own, which can disturb tapir's; install "
+        "the OpenMP build (Debian, Ubuntu: apt install libopenblas0-openmp)",
+        info.path);
+  }
+  return std::nullopt;
+}
+
+std::unique_ptr<Library> load() {
+  const TemporaryVariable core("OPENBLAS_CORETYPE", fitting_core());
+  const TemporaryVariable one_thread("OPENBLAS_NUM_THREADS", "1");
+  void* handle = open_library();
+  auto library = std::make_unique<Library>();
+  library->sgemm = symbol<GemmFunction<float>>(handle, "cblas_sgemm");
+  library->dgemm = symbol<GemmFunction<double>>(handle, "cblas_dgemm");
+  symbol<void (*)(int)>(handle, "openblas_set_num_threads")(1);
+
+  BlasInfo& info = library->info;
+  info.path = path_of(reinterpret_cast<void*>(library->sgemm));
+  info.config = symbol<const char* (*)()>(handle, "openblas_get_config")();
+  info.corename = symbol<const char* (*)()>(handle, "openblas_get_corename")();
+  constexpr std::array kThreading = {"serial", "pthreads", "openmp"};
+  const int parallel = symbol<int (*)()>(handle, "openblas_get_parallel")();
+  info.threading =
+      parallel >= 0 && parallel < 3 ? kThreading[static_cast<size_t>(parallel)] : "unknown";
+  info.coretype_source = core.mine()                                   ? "cpu features"
+                         : std::getenv("OPENBLAS_CORETYPE") != nullptr ? "OPENBLAS_CORETYPE"
+                                                                       : "OpenBLAS";
+  info.warning = find_fault(info);
+  return library;
+}
+
+const Library& library() {
+  return *loaded.load(std::memory_order_acquire);
+}
+
+template <typename T>
+void call(GemmFunction<T> function, int64_t m, int64_t n, int64_t k, T alpha, BlasMatrix<const T> a,
+          BlasMatrix<const T> b, T beta, BlasMatrix<T> c) {
+  function(kRowMajor, a.transposed ? kTrans : kNoTrans, b.transposed ? kTrans : kNoTrans,
+           static_cast<int>(m), static_cast<int>(n), static_cast<int>(k), alpha, a.data,
+           static_cast<int>(a.ld), b.data, static_cast<int>(b.ld), beta, c.data,
+           static_cast<int>(c.ld));
+}
+
+}  // namespace
+
+const BlasInfo& load_blas() {
+  static const std::unique_ptr<Library> instance = load();
+  loaded.store(instance.get(), std::memory_order_release);
+  return instance->info;
+}
+
+const BlasInfo* loaded_blas() {
+  const Library* current = loaded.load(std::memory_order_acquire);
+  return current == nullptr ? nullptr : &current->info;
+}
+
+void gemm(int64_t m, int64_t n, int64_t k, float alpha, BlasMatrix<const float> a,
+          BlasMatrix<const float> b, float beta, BlasMatrix<float> c) {
+  call(library().sgemm, m, n, k, alpha, a, b, beta, c);
+}
+
+void gemm(int64_t m, int64_t n, int64_t k, double alpha, BlasMatrix<const double> a,
+          BlasMatrix<const double> b, double beta, BlasMatrix<double> c) {
+  call(library().dgemm, m, n, k, alpha, a, b, beta, c);
+}
+
+}  // namespace tapir::cpu

@@ -1,0 +1,69 @@
+// Cross-entropy from logits.
+#include <algorithm>
+
+#include "backends/cpu/cpu_backend.h"
+#include "backends/cpu/lanes.h"
+#include "backends/cpu/parallel.h"
+
+namespace tapir::TAPIR_ISA {
+namespace {
+
+constexpr int64_t kCost = 12;  // per logit, for parallel_for
+
+// log sum exp of a row; -inf for a row of -inf.
+template <typename T>
+Accum<T> log_sum_exp(const T* x, int64_t n) {
+  using A = Accum<T>;
+  const A largest = lane_max<A>(n, [=](int64_t i) { return widen(x[i]); });
+  if (largest == -std::numeric_limits<A>::infinity())
+    return lane_sum<A>(n, [=](int64_t i) { return widen(x[i]); });  // -inf, or NaN
+  const A sum = lane_sum<A>(n, [=](int64_t i) { return scalar::exp(widen(x[i]) - largest); });
+  return largest + std::log(sum);
+}
+
+}  // namespace
+
+void CpuBackend::cross_entropy(ConstView logits, ConstView targets, int64_t ignore_index,
+                               View losses, View lse) const {
+  dispatch_floating(logits.dtype, "cross_entropy", [&]<typename T>() {
+    using A = Accum<T>;
+    const int64_t n = logits.row_length();
+    cpu::parallel_for(targets.numel(), n * kCost, [&](int64_t row) {
+      const T* x = logits.as<T>() + row * n;
+      const int64_t target = targets.as<int32_t>()[row];
+      const A total = log_sum_exp(x, n);
+      lse.as<A>()[row] = total;
+      A& loss = losses.as<A>()[row];
+      if (target == ignore_index) {
+        loss = A(0);
+      } else if (total == -std::numeric_limits<A>::infinity()) {
+        loss = std::numeric_limits<A>::infinity();
+      } else {
+        loss = total - widen(x[target]);
+      }
+    });
+  });
+}
+
+void CpuBackend::cross_entropy_backward(ConstView grad, ConstView logits, ConstView targets,
+                                        int64_t ignore_index, ConstView lse, View dlogits) const {
+  dispatch_floating(logits.dtype, "cross_entropy_backward", [&]<typename T>() {
+    using A = Accum<T>;
+    const int64_t n = logits.row_length();
+    cpu::parallel_for(targets.numel(), n * kCost, [&](int64_t row) {
+      const T* x = logits.as<T>() + row * n;
+      T* dx = dlogits.as<T>() + row * n;
+      const int64_t target = targets.as<int32_t>()[row];
+      const A g = grad.as<A>()[row], total = lse.as<A>()[row];
+      if (target == ignore_index || total == -std::numeric_limits<A>::infinity()) {
+        std::fill_n(dx, n, narrow<T>(A(0)));
+        return;
+      }
+#pragma omp simd
+      for (int64_t i = 0; i < n; ++i) dx[i] = narrow<T>(g * scalar::exp(widen(x[i]) - total));
+      dx[target] = narrow<T>(g * (scalar::exp(widen(x[target]) - total) - A(1)));
+    });
+  });
+}
+
+}  // namespace tapir::TAPIR_ISA

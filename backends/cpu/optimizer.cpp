@@ -1,0 +1,145 @@
+// Optimizer steps over all parameters at once, and the norm that clipping needs.
+#include <cmath>
+#include <vector>
+
+#include "backends/cpu/cpu_backend.h"
+#include "backends/cpu/lanes.h"
+#include "backends/cpu/parallel.h"
+
+namespace tapir::TAPIR_ISA {
+namespace {
+
+// A piece of one tensor; work over many tensors is a list of these.
+struct Piece {
+  size_t tensor;
+  int64_t begin, end;
+};
+
+constexpr int64_t kPiece = 16384;
+
+template <typename SizeOf>
+std::vector<Piece> make_pieces(size_t tensors, SizeOf size_of) {
+  std::vector<Piece> pieces;
+  for (size_t tensor = 0; tensor < tensors; ++tensor) {
+    const int64_t size = size_of(tensor);
+    for (int64_t begin = 0; begin < size; begin += kPiece)
+      pieces.push_back({tensor, begin, std::min(begin + kPiece, size)});
+  }
+  return pieces;
+}
+
+// The numbers of an AdamW step that are the same for all elements of a tensor.
+template <typename A>
+struct AdamWFactors {
+  A keep, beta1, beta2, step_size, inverse_root, eps;
+
+  AdamWFactors(const AdamWTensor& tensor, const AdamWConstants& c)
+      : keep(static_cast<A>(1 - tensor.lr * tensor.weight_decay)),
+        beta1(static_cast<A>(c.beta1)),
+        beta2(static_cast<A>(c.beta2)),
+        step_size(static_cast<A>(tensor.lr / (1 - std::pow(c.beta1, c.step)))),
+        inverse_root(static_cast<A>(1 / std::sqrt(1 - std::pow(c.beta2, c.step)))),
+        eps(static_cast<A>(c.eps)) {}
+};
+
+// theta <- theta (1 - lr lambda) - lr mhat / (sqrt(vhat) + eps). Source: Loshchilov and Hutter
+// 2019, algorithm 2, in the order of operations that PyTorch uses.
+template <typename T>
+void adamw_piece(const AdamWTensor& tensor, const AdamWConstants& constants, int64_t begin,
+                 int64_t end) {
+  using A = Accum<T>;
+  const AdamWFactors<A> f(tensor, constants);
+  const T* grad = tensor.grad.as<T>();
+  A* m = tensor.m.as<A>();
+  A* v = tensor.v.as<A>();
+  T* param = tensor.param.as<T>();
+  A* master = tensor.master.as<A>();
+  const auto step = [=](int64_t i, A theta) {
+    const A g = widen(grad[i]);
+    m[i] += (g - m[i]) * (A(1) - f.beta1);
+    v[i] = v[i] * f.beta2 + g * g * (A(1) - f.beta2);
+    return theta * f.keep - f.step_size * m[i] / (std::sqrt(v[i]) * f.inverse_root + f.eps);
+  };
+  if (master == nullptr) {
+#pragma omp simd
+    for (int64_t i = begin; i < end; ++i) param[i] = narrow<T>(step(i, widen(param[i])));
+  } else {
+#pragma omp simd
+    for (int64_t i = begin; i < end; ++i) {
+      master[i] = step(i, master[i]);
+      param[i] = narrow<T>(master[i]);
+    }
+  }
+}
+
+// g <- g + lambda theta; velocity <- mu velocity + g; theta <- theta - lr velocity, or with
+// Nesterov's rule theta - lr (g + mu velocity).
+template <typename T>
+void sgd_piece(const SgdTensor& tensor, const SgdConstants& c, int64_t begin, int64_t end) {
+  using A = Accum<T>;
+  const A lr = static_cast<A>(tensor.lr), decay = static_cast<A>(tensor.weight_decay);
+  const A momentum = static_cast<A>(c.momentum);
+  const T* grad = tensor.grad.as<T>();
+  T* param = tensor.param.as<T>();
+  A* velocity = tensor.velocity.as<A>();
+  A* master = tensor.master.as<A>();
+#pragma omp simd
+  for (int64_t i = begin; i < end; ++i) {
+    const A theta = master == nullptr ? widen(param[i]) : master[i];
+    const A g = widen(grad[i]) + decay * theta;
+    A direction = g;
+    if (velocity != nullptr) {
+      velocity[i] = c.first_step ? g : momentum * velocity[i] + g;
+      direction = c.nesterov ? g + momentum * velocity[i] : velocity[i];
+    }
+    const A updated = theta - lr * direction;
+    if (master != nullptr) master[i] = updated;
+    param[i] = narrow<T>(updated);
+  }
+}
+
+}  // namespace
+
+void CpuBackend::adamw(std::span<const AdamWTensor> tensors, const AdamWConstants& c) const {
+  const std::vector<Piece> pieces =
+      make_pieces(tensors.size(), [&](size_t i) { return tensors[i].param.numel(); });
+  cpu::parallel_for(static_cast<int64_t>(pieces.size()), kPiece * 4, [&](int64_t i) {
+    const Piece& piece = pieces[static_cast<size_t>(i)];
+    const AdamWTensor& tensor = tensors[piece.tensor];
+    dispatch_floating(tensor.param.dtype, "adamw",
+                      [&]<typename T>() { adamw_piece<T>(tensor, c, piece.begin, piece.end); });
+  });
+}
+
+void CpuBackend::sgd(std::span<const SgdTensor> tensors, const SgdConstants& c) const {
+  const std::vector<Piece> pieces =
+      make_pieces(tensors.size(), [&](size_t i) { return tensors[i].param.numel(); });
+  cpu::parallel_for(static_cast<int64_t>(pieces.size()), kPiece * 2, [&](int64_t i) {
+    const Piece& piece = pieces[static_cast<size_t>(i)];
+    const SgdTensor& tensor = tensors[piece.tensor];
+    dispatch_floating(tensor.param.dtype, "sgd",
+                      [&]<typename T>() { sgd_piece<T>(tensor, c, piece.begin, piece.end); });
+  });
+}
+
+double CpuBackend::sum_of_squares(std::span<const ConstView> tensors) const {
+  const std::vector<Piece> pieces =
+      make_pieces(tensors.size(), [&](size_t i) { return tensors[i].numel(); });
+  std::vector<double> sums(pieces.size());
+  cpu::parallel_for(static_cast<int64_t>(pieces.size()), kPiece, [&](int64_t i) {
+    const Piece& piece = pieces[static_cast<size_t>(i)];
+    const ConstView& tensor = tensors[piece.tensor];
+    dispatch_floating(tensor.dtype, "sum_of_squares", [&]<typename T>() {
+      const T* x = tensor.as<T>() + piece.begin;
+      sums[static_cast<size_t>(i)] = lane_sum<double>(piece.end - piece.begin, [=](int64_t j) {
+        const double value = static_cast<double>(widen(x[j]));
+        return value * value;
+      });
+    });
+  });
+  double total = 0;
+  for (double sum : sums) total += sum;
+  return total;
+}
+
+}  // namespace tapir::TAPIR_ISA
