@@ -105,8 +105,9 @@ std::vector<std::vector<double>> analytic_gradients(const std::function<Tensor()
   std::vector<std::vector<double>> gradients;
   for (const NamedTensor& entry : tensors) {
     const Tensor grad = entry.tensor.grad();
-    gradients.push_back(grad.defined() ? grad.to_vector()
-                                       : std::vector<double>(static_cast<size_t>(entry.tensor.numel())));
+    gradients.push_back(grad.defined()
+                            ? grad.to_vector()
+                            : std::vector<double>(static_cast<size_t>(entry.tensor.numel())));
     entry.tensor.zero_grad();
   }
   return gradients;
@@ -123,7 +124,8 @@ void require_checkable(const NamedTensor& entry) {
 
 }  // namespace
 
-GradcheckReport gradcheck(const std::function<Tensor()>& fn, const std::vector<NamedTensor>& tensors,
+GradcheckReport gradcheck(const std::function<Tensor()>& fn,
+                          const std::vector<NamedTensor>& tensors,
                           const GradcheckOptions& options) {
   for (const NamedTensor& entry : tensors) require_checkable(entry);
   Generator generator(options.seed);
@@ -161,12 +163,13 @@ GradcheckReport gradcheck(const std::function<Tensor(const std::vector<Tensor>&)
 }
 
 bool GradcheckReport::passed() const {
-  return std::all_of(entries.begin(), entries.end(), [](const auto& entry) { return entry.passed; });
+  return std::all_of(entries.begin(), entries.end(),
+                     [](const auto& entry) { return entry.passed; });
 }
 
 std::string GradcheckReport::to_string() const {
-  std::string text = fmt::format("{:<36} {:<16} {:>7} {:<14} {:>14} {:>14} {:>9}\n", "tensor", "shape",
-                                 "checked", "worst at", "analytic", "numeric", "error");
+  std::string text = fmt::format("{:<36} {:<16} {:>7} {:<14} {:>14} {:>14} {:>9}\n", "tensor",
+                                 "shape", "checked", "worst at", "analytic", "numeric", "error");
   for (const GradcheckEntry& e : entries) {
     text += fmt::format("{:<36} {:<16} {:>7} {:<14} {:>14.6e} {:>14.6e} {:>9.1e} {}\n", e.name,
                         e.shape.to_string(), e.checked, e.worst.to_string(), e.analytic, e.numeric,

@@ -42,7 +42,8 @@ struct GradcheckReport {
 // options say otherwise. The error of an element is |analytic - numeric| over the largest absolute
 // gradient of its tensor (or 1e-3 of the largest of all, for tensors whose gradient vanishes).
 // A fn whose output does not depend on any of the tensors through the tape is an Error.
-GradcheckReport gradcheck(const std::function<Tensor()>& fn, const std::vector<NamedTensor>& tensors,
+GradcheckReport gradcheck(const std::function<Tensor()>& fn,
+                          const std::vector<NamedTensor>& tensors,
                           const GradcheckOptions& options = {});
 
 // The same for a function of its inputs; names are "input 0", ...

@@ -27,16 +27,36 @@ Tensor mul(const Tensor& a, double b);
 Tensor pow(const Tensor& base, double exponent);
 Tensor clamp_min(const Tensor& x, double low);
 
-inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
-inline Tensor operator-(const Tensor& a, const Tensor& b) { return sub(a, b); }
-inline Tensor operator*(const Tensor& a, const Tensor& b) { return mul(a, b); }
-inline Tensor operator/(const Tensor& a, const Tensor& b) { return div(a, b); }
-inline Tensor operator+(const Tensor& a, double b) { return add(a, b); }
-inline Tensor operator-(const Tensor& a, double b) { return add(a, -b); }
-inline Tensor operator*(const Tensor& a, double b) { return mul(a, b); }
-inline Tensor operator/(const Tensor& a, double b) { return mul(a, 1.0 / b); }
-inline Tensor operator+(double a, const Tensor& b) { return add(b, a); }
-inline Tensor operator*(double a, const Tensor& b) { return mul(b, a); }
+inline Tensor operator+(const Tensor& a, const Tensor& b) {
+  return add(a, b);
+}
+inline Tensor operator-(const Tensor& a, const Tensor& b) {
+  return sub(a, b);
+}
+inline Tensor operator*(const Tensor& a, const Tensor& b) {
+  return mul(a, b);
+}
+inline Tensor operator/(const Tensor& a, const Tensor& b) {
+  return div(a, b);
+}
+inline Tensor operator+(const Tensor& a, double b) {
+  return add(a, b);
+}
+inline Tensor operator-(const Tensor& a, double b) {
+  return add(a, -b);
+}
+inline Tensor operator*(const Tensor& a, double b) {
+  return mul(a, b);
+}
+inline Tensor operator/(const Tensor& a, double b) {
+  return mul(a, 1.0 / b);
+}
+inline Tensor operator+(double a, const Tensor& b) {
+  return add(b, a);
+}
+inline Tensor operator*(double a, const Tensor& b) {
+  return mul(b, a);
+}
 Tensor operator-(double a, const Tensor& b);
 Tensor operator/(double a, const Tensor& b);
 Tensor operator-(const Tensor& x);
@@ -146,9 +166,9 @@ Tensor rope(const Tensor& x, const Tensor& cos, const Tensor& sin, const Tensor&
             RopeLayout layout);
 
 struct AttentionArguments {
-  Tensor mask;                   // bool, true = keep, broadcastable to [..., T, S]; may be undefined
-  bool causal = false;           // aligned to the end: query t sees keys s <= t + S - T
-  std::optional<double> scale;   // default 1 / sqrt(D)
+  Tensor mask;                  // bool, true = keep, broadcastable to [..., T, S]; may be undefined
+  bool causal = false;          // aligned to the end: query t sees keys s <= t + S - T
+  std::optional<double> scale;  // default 1 / sqrt(D)
 };
 // q [..., H, T, D], k [..., Hkv, S, D], v [..., Hkv, S, Dv] -> [..., H, T, Dv]; H a multiple of
 // Hkv. Rank 2 to 4; leading axes must agree. A fully masked row gives zeros.

@@ -17,7 +17,8 @@ Tensor finite_maximum(const Tensor& x, int64_t axis) {
 // Keys repeated so that every query head has its own.
 Tensor repeat_heads(const Tensor& x, int64_t times) {
   if (times == 1) return x;
-  const Tensor spread = expand(unsqueeze(x, 2), {x.size(0), x.size(1), times, x.size(2), x.size(3)});
+  const Tensor spread =
+      expand(unsqueeze(x, 2), {x.size(0), x.size(1), times, x.size(2), x.size(3)});
   return reshape(spread, {x.size(0), x.size(1) * times, x.size(2), x.size(3)});
 }
 
@@ -74,7 +75,9 @@ Tensor embedding(const Tensor& weight, const Tensor& ids) {
   return matmul(one_hot(ids, weight.size(0), weight.dtype()), weight);
 }
 
-Tensor swiglu(const Tensor& gate, const Tensor& up) { return gate * sigmoid(gate) * up; }
+Tensor swiglu(const Tensor& gate, const Tensor& up) {
+  return gate * sigmoid(gate) * up;
+}
 
 Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
   const Tensor centred = x - mean(x, {-1}, true);
@@ -127,8 +130,8 @@ Tensor scaled_dot_product_attention(const Tensor& q_in, const Tensor& k_in, cons
 
 Tensor cross_entropy(const Tensor& logits, const Tensor& targets, Reduction reduction,
                      int64_t ignore_index) {
-  const Tensor ignored = eq(targets, Tensor::scalar(static_cast<double>(ignore_index), DType::i32,
-                                                    targets.device()));
+  const Tensor ignored =
+      eq(targets, Tensor::scalar(static_cast<double>(ignore_index), DType::i32, targets.device()));
   const Tensor hot = reference::one_hot(targets, logits.size(-1), logits.dtype());
   const Tensor log_p = sum(reference::log_softmax(logits, -1) * hot, {-1});
   const Tensor losses = masked_fill(-log_p, ignored, 0);

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <fstream>
 #include <limits>
-
 #include <nlohmann/json.hpp>
 
 #include "autograd/atomic_file.h"
@@ -36,7 +35,8 @@ DType parse_format_name(const std::filesystem::path& path, const std::string& te
   for (const auto& entry : kNames) {
     if (entry.second == name) return entry.first;
   }
-  fail("load_safetensors", "{}: tensor '{}' has dtype {}; only F64, F32, BF16, F16, I32 and BOOL are read",
+  fail("load_safetensors",
+       "{}: tensor '{}' has dtype {}; only F64, F32, BF16, F16, I32 and BOOL are read",
        path.string(), tensor, name);
 }
 
@@ -74,8 +74,8 @@ Entry parse_entry(const std::filesystem::path& path, const std::string& name, co
 // All of the file in memory; the caller checks what is in it.
 std::string read_file(const std::filesystem::path& path) {
   std::error_code error;
-  require(std::filesystem::is_regular_file(path, error), "load_safetensors",
-          "{}: no such file", path.string());
+  require(std::filesystem::is_regular_file(path, error), "load_safetensors", "{}: no such file",
+          path.string());
   std::ifstream file(path, std::ios::binary);
   require(file.good(), "load_safetensors", "{}: cannot be opened; check its permissions",
           path.string());

@@ -73,20 +73,34 @@ Tape::NodeInfo Tape::info(size_t node) const {
   require(node < nodes_.size(), "tape", "node {} does not exist, the tape has {}", node,
           nodes_.size());
   const Node& n = nodes_[node];
-  NodeInfo result{n.op, n.layer ? std::string_view(*n.layer) : std::string_view(), {},
-                  n.output_shape};
+  NodeInfo result{
+      n.op, n.layer ? std::string_view(*n.layer) : std::string_view(), {}, n.output_shape};
   for (const Edge& edge : n.edges) result.inputs.push_back(edge.node);
   return result;
 }
 
-NoGrad::NoGrad() : before_(paused) { paused = true; }
-NoGrad::~NoGrad() { paused = before_; }
+NoGrad::NoGrad() : before_(paused) {
+  paused = true;
+}
+NoGrad::~NoGrad() {
+  paused = before_;
+}
 
-DetectAnomaly::DetectAnomaly(bool enabled) : before_(anomaly_enabled) { anomaly_enabled = enabled; }
-DetectAnomaly::~DetectAnomaly() { anomaly_enabled = before_; }
-bool DetectAnomaly::enabled() { return anomaly_enabled; }
-void DetectAnomaly::set_step(int64_t step) { anomaly_step = step; }
-int64_t DetectAnomaly::step() { return anomaly_step; }
+DetectAnomaly::DetectAnomaly(bool enabled) : before_(anomaly_enabled) {
+  anomaly_enabled = enabled;
+}
+DetectAnomaly::~DetectAnomaly() {
+  anomaly_enabled = before_;
+}
+bool DetectAnomaly::enabled() {
+  return anomaly_enabled;
+}
+void DetectAnomaly::set_step(int64_t step) {
+  anomaly_step = step;
+}
+int64_t DetectAnomaly::step() {
+  return anomaly_step;
+}
 
 void TapeRecorder::check_forward(std::string_view op, const Tensor& output) {
   if (anomaly_enabled) check_finite(op, output, "output");
@@ -199,8 +213,8 @@ void Tape::run(Node& node, Tensor grad, std::vector<Tensor>& grads) {
             "clone() before writing, or write after backward");
   }
   std::vector<Tensor> input_grads = node.backward(grad);
-  require(input_grads.size() == node.edges.size(), node.op, "its gradient has {} parts for {} inputs",
-          input_grads.size(), node.edges.size());
+  require(input_grads.size() == node.edges.size(), node.op,
+          "its gradient has {} parts for {} inputs", input_grads.size(), node.edges.size());
   node.backward = nullptr;  // free what it saved before gradients pile up
   grad = Tensor();
   for (size_t input = 0; input < node.edges.size(); ++input) {

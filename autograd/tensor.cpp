@@ -46,9 +46,8 @@ Tensor Tensor::empty(const Shape& shape, DType dtype, Device device) {
     count *= size;
   }
   auto impl = std::make_shared<TensorImpl>();
-  impl->storage =
-      std::make_shared<Storage>(tapir::backend(device).allocator(), device,
-                                static_cast<size_t>(count) * size_of(dtype));
+  impl->storage = std::make_shared<Storage>(tapir::backend(device).allocator(), device,
+                                            static_cast<size_t>(count) * size_of(dtype));
   impl->shape = shape;
   impl->strides = row_major_strides(shape);
   impl->dtype = dtype;
@@ -113,7 +112,9 @@ double Tensor::item() const {
   return download<double>(*this)[0];
 }
 
-std::vector<double> Tensor::to_vector() const { return download<double>(*this); }
+std::vector<double> Tensor::to_vector() const {
+  return download<double>(*this);
+}
 
 std::vector<int32_t> Tensor::to_ints() const {
   require(dtype() == DType::i32, "to_ints", "the tensor is {}, not i32", dtype());
@@ -155,7 +156,8 @@ Tensor& Tensor::set_requires_grad(bool value) {
     require(is_floating(dtype()), "set_requires_grad",
             "only floating tensors have gradients, this one is {}", dtype());
   }
-  require(is_leaf(), "set_requires_grad", "the tensor is the result of a recorded operation; "
+  require(is_leaf(), "set_requires_grad",
+          "the tensor is the result of a recorded operation; "
           "call detach() first");
   get().requires_grad = value;
   return *this;

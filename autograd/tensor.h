@@ -49,8 +49,8 @@ class Tensor {
   // 0, 1, ..., count - 1.
   static Tensor arange(int64_t count, DType dtype = DType::i32, Device device = kCpu);
   // From row-major host values, converted to `dtype`; their number must fit the shape.
-  static Tensor from(std::span<const double> values, const Shape& shape,
-                     DType dtype = DType::f32, Device device = kCpu);
+  static Tensor from(std::span<const double> values, const Shape& shape, DType dtype = DType::f32,
+                     Device device = kCpu);
   static Tensor from(std::span<const float> values, const Shape& shape, Device device = kCpu);
   static Tensor from(std::span<const int32_t> values, const Shape& shape, Device device = kCpu);
   static Tensor from(std::initializer_list<double> values, const Shape& shape,

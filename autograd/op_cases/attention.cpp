@@ -42,7 +42,13 @@ std::vector<Option> options() {
       {"one key head", {2, 4, 5, 4}, {2, 1, 5, 4}, {2, 1, 5, 4}},
       {"mask [T, S]", {2, 2, 5, 4}, {2, 2, 7, 4}, {2, 2, 7, 4}, false, {}, {5, 7}},
       {"mask [B, 1, 1, S]", {2, 2, 5, 4}, {2, 2, 7, 4}, {2, 2, 7, 4}, false, {}, {2, 1, 1, 7}},
-      {"mask and causal, grouped", {2, 4, 6, 4}, {2, 2, 6, 4}, {2, 2, 6, 4}, true, {}, {2, 1, 6, 6}},
+      {"mask and causal, grouped",
+       {2, 4, 6, 4},
+       {2, 2, 6, 4},
+       {2, 2, 6, 4},
+       true,
+       {},
+       {2, 1, 6, 6}},
       {"no queries", {1, 2, 0, 4}, {1, 2, 5, 4}, {1, 2, 5, 4}},
       {"no keys", {1, 2, 3, 4}, {1, 2, 0, 4}, {1, 2, 0, 4}},
       {"head size 64", {1, 2, 31, 64}, {1, 2, 32, 64}, {1, 2, 32, 64}},
@@ -61,10 +67,13 @@ void add_attention_cases(std::vector<OpCase>& cases) {
       return result;
     };
     OpFunction reference = [arguments](const Inputs& in) {
-      return reference::scaled_dot_product_attention(in[0], in[1], in[2], arguments(in[0].device()));
+      return reference::scaled_dot_product_attention(in[0], in[1], in[2],
+                                                     arguments(in[0].device()));
     };
     if (option.name == "no keys") reference = nullptr;  // the reference has no maximum of nothing
-    cases.push_back({"scaled_dot_product_attention", option.name, {{option.q}, {option.k}, {option.v}},
+    cases.push_back({"scaled_dot_product_attention",
+                     option.name,
+                     {{option.q}, {option.k}, {option.v}},
                      [arguments](const Inputs& in) {
                        return scaled_dot_product_attention(in[0], in[1], in[2],
                                                            arguments(in[0].device()));

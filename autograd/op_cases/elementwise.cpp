@@ -94,14 +94,19 @@ void add_broadcasts(std::vector<OpCase>& cases, const BinaryCase& binary) {
   for (const auto& [a, b] : shapes) {
     const Values left = binary.right == Values::positive ? Values::positive : Values::normal;
     const auto run = binary.run;
-    cases.push_back({binary.op, fmt::format("{} {}", a, b), {{a, left}, {b, binary.right}},
-                     [run](const Inputs& in) { return run(in[0], in[1]); }, binary.reference});
+    cases.push_back({binary.op,
+                     fmt::format("{} {}", a, b),
+                     {{a, left}, {b, binary.right}},
+                     [run](const Inputs& in) { return run(in[0], in[1]); },
+                     binary.reference});
   }
   const auto run = binary.run;
-  const Values values = binary.right == Values::positive ? Values::positive : Values::away_from_zero;
+  const Values values =
+      binary.right == Values::positive ? Values::positive : Values::away_from_zero;
   if (std::string_view(binary.op) != "maximum" && std::string_view(binary.op) != "minimum") {
-    cases.push_back({binary.op, "with itself", {{{2, 5}, values}},
-                     [run](const Inputs& in) { return run(in[0], in[0]); }});
+    cases.push_back({binary.op, "with itself", {{{2, 5}, values}}, [run](const Inputs& in) {
+                       return run(in[0], in[0]);
+                     }});
   }
 }
 
@@ -115,13 +120,18 @@ void add_scalar_cases(std::vector<OpCase>& cases) {
   cases.push_back({"add", "scalar", {{{2, 7}}}, [](const Inputs& in) { return in[0] + 1.5; }});
   cases.push_back({"mul", "scalar", {{{2, 7}}}, [](const Inputs& in) { return 2.5 * in[0]; }});
   cases.push_back({"sub", "from scalar", {{{2, 7}}}, [](const Inputs& in) { return 1.0 - in[0]; }});
-  cases.push_back({"div", "of scalar", {{{2, 7}, Values::away_from_zero}},
-                   [](const Inputs& in) { return 3.0 / in[0]; }});
+  cases.push_back({"div", "of scalar", {{{2, 7}, Values::away_from_zero}}, [](const Inputs& in) {
+                     return 3.0 / in[0];
+                   }});
   for (double exponent : {-1.5, 0.0, 0.5, 1.0, 2.0, 3.0}) {
-    cases.push_back({"pow", fmt::format("exponent {}", exponent), {{{2, 7}, Values::positive}},
+    cases.push_back({"pow",
+                     fmt::format("exponent {}", exponent),
+                     {{{2, 7}, Values::positive}},
                      [exponent](const Inputs& in) { return pow(in[0], exponent); }});
   }
-  cases.push_back({"clamp_min", "0.1", {{{3, 11}}},
+  cases.push_back({"clamp_min",
+                   "0.1",
+                   {{{3, 11}}},
                    [](const Inputs& in) { return clamp_min(in[0], 0.1); },
                    [](const Inputs& in) { return relu(in[0] - 0.1) + 0.1; }});
 }
@@ -132,11 +142,17 @@ void add_elementwise_cases(std::vector<OpCase>& cases) {
   for (const UnaryCase& unary : unary_cases()) {
     const auto run = unary.run;
     for (int64_t size : kSizes) {
-      cases.push_back({unary.op, fmt::format("[{}]", size), {{{size}, unary.values}},
-                       [run](const Inputs& in) { return run(in[0]); }, unary.reference});
+      cases.push_back({unary.op,
+                       fmt::format("[{}]", size),
+                       {{{size}, unary.values}},
+                       [run](const Inputs& in) { return run(in[0]); },
+                       unary.reference});
     }
-    cases.push_back({unary.op, "[2, 3, 5]", {{{2, 3, 5}, unary.values}},
-                     [run](const Inputs& in) { return run(in[0]); }, unary.reference});
+    cases.push_back({unary.op,
+                     "[2, 3, 5]",
+                     {{{2, 3, 5}, unary.values}},
+                     [run](const Inputs& in) { return run(in[0]); },
+                     unary.reference});
   }
   for (const BinaryCase& binary : binary_cases()) add_broadcasts(cases, binary);
   add_scalar_cases(cases);
@@ -146,13 +162,14 @@ void add_elementwise_cases(std::vector<OpCase>& cases) {
                                                     {{2, 3, 7}, {1, 7}, {}},
                                                     {{0}, {0}, {0}}}) {
     const Shape shape = condition;
-    cases.push_back({"where", fmt::format("{} {} {}", condition, a, b), {{a}, {b}},
+    cases.push_back({"where",
+                     fmt::format("{} {} {}", condition, a, b),
+                     {{a}, {b}},
                      [shape](const Inputs& in) {
                        return where(checkerboard(shape, in[0].device()), in[0], in[1]);
                      },
                      [shape](const Inputs& in) {
-                       const Tensor pick =
-                           to(checkerboard(shape, in[0].device()), in[0].dtype());
+                       const Tensor pick = to(checkerboard(shape, in[0].device()), in[0].dtype());
                        return in[0] * pick + in[1] * (1.0 - pick);
                      }});
   }

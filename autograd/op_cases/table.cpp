@@ -10,8 +10,10 @@ namespace {
 Tensor draw(const OpInput& input, Generator& generator) {
   const Tensor normal = randn(input.shape, generator, DType::f64);
   switch (input.values) {
-    case Values::normal: return normal;
-    case Values::positive: return rand(input.shape, generator, DType::f64) * 1.5 + 0.5;
+    case Values::normal:
+      return normal;
+    case Values::positive:
+      return rand(input.shape, generator, DType::f64) * 1.5 + 0.5;
     case Values::away_from_zero: {
       const Tensor zero = Tensor::zeros({}, DType::f64);
       return where(lt(normal, zero), normal - 0.3, normal + 0.3);
@@ -21,7 +23,8 @@ Tensor draw(const OpInput& input, Generator& generator) {
       for (size_t i = 0; i < values.size(); ++i) {
         values[i] = 0.1 * (static_cast<double>(i) - static_cast<double>(values.size()) / 2);
       }
-      for (size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[generator.below(i)]);
+      for (size_t i = values.size(); i > 1; --i)
+        std::swap(values[i - 1], values[generator.below(i)]);
       return Tensor::from(values, input.shape, DType::f64);
     }
   }

@@ -63,7 +63,8 @@ Tensor scaled_dot_product_attention(const Tensor& q_in, const Tensor& k_in, cons
   const Tensor q = with_four_axes(q_in), k = with_four_axes(k_in), v = with_four_axes(v_in);
   const Tensor mask = expanded_mask(arguments.mask, q, k);
   const AttentionOptions options{
-      arguments.scale.value_or(1.0 / std::sqrt(static_cast<double>(std::max<int64_t>(q.size(3), 1)))),
+      arguments.scale.value_or(1.0 /
+                               std::sqrt(static_cast<double>(std::max<int64_t>(q.size(3), 1)))),
       arguments.causal};
   Tensor out = Tensor::empty({q.size(0), q.size(1), q.size(2), v.size(3)}, q.dtype(), q.device());
   const Tensor lse =

@@ -11,7 +11,8 @@ int64_t checked_count(const Tensor& targets, int64_t classes, int64_t ignore_ind
       eq(targets, Tensor::scalar(static_cast<double>(ignore_index), DType::i32, targets.device()));
   const Tensor to_check = where(ignored, Tensor::zeros({}, DType::i32, targets.device()), targets);
   const int64_t bad = targets.backend().find_out_of_range(to_check.view(), classes);
-  require(bad < 0, "cross_entropy", "target {} at position {} is outside [0, {}) and is not ignore_index {}",
+  require(bad < 0, "cross_entropy",
+          "target {} at position {} is outside [0, {}) and is not ignore_index {}",
           bad < 0 ? 0 : targets.to_ints()[static_cast<size_t>(bad)], bad, classes, ignore_index);
   return targets.numel() - static_cast<int64_t>(sum(to(ignored, DType::i32)).item());
 }

@@ -42,7 +42,8 @@ Equation parse(std::string_view equation) {
                 parsed.b.find(letter) != std::string::npos,
             "einsum", "'{}' of the output is in no operand of '{}'", letter, equation);
   }
-  const bool dots = parsed.a.find('.') != std::string::npos || parsed.b.find('.') != std::string::npos;
+  const bool dots =
+      parsed.a.find('.') != std::string::npos || parsed.b.find('.') != std::string::npos;
   require(!dots || parsed.out.find('.') != std::string::npos, "einsum",
           "'...' must stand in the output of '{}' too", equation);
   return parsed;

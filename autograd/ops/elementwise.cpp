@@ -68,8 +68,9 @@ Tensor extremum(BinaryOp op, CompareOp wins, std::string_view name, const Tensor
 
 Tensor add(const Tensor& a, const Tensor& b) {
   const Operands in = broadcast("add", a, b);
-  return record("add", compute(BinaryOp::add, in.a, in.b), {in.a, in.b},
-                [](const Tensor& grad) { return std::vector{grad, grad}; });
+  return record("add", compute(BinaryOp::add, in.a, in.b), {in.a, in.b}, [](const Tensor& grad) {
+    return std::vector{grad, grad};
+  });
 }
 
 Tensor sub(const Tensor& a, const Tensor& b) {
@@ -101,17 +102,18 @@ Tensor pow(const Tensor& base, const Tensor& exponent) {
   require_floating("pow", x);
   const Tensor out = compute(BinaryOp::pow, x, y);
   const Tensor value = detach(out);
-  return record("pow", out, {{x,
-                              [x, y](const Tensor& grad) {
-                                // y = 0 gives 0 even where x^(y-1) is infinite.
-                                const Tensor slope = y * pow(x, y - 1.0);
-                                return grad * masked_fill(slope, eq(y, Tensor::zeros_like(y)), 0);
-                              }},
-                             {y, [x, value](const Tensor& grad) {
-                                // 0^y is flat, although log 0 is not finite.
-                                const Tensor slope = value * log(x);
-                                return grad * masked_fill(slope, eq(x, Tensor::zeros_like(x)), 0);
-                              }}});
+  return record("pow", out,
+                {{x,
+                  [x, y](const Tensor& grad) {
+                    // y = 0 gives 0 even where x^(y-1) is infinite.
+                    const Tensor slope = y * pow(x, y - 1.0);
+                    return grad * masked_fill(slope, eq(y, Tensor::zeros_like(y)), 0);
+                  }},
+                 {y, [x, value](const Tensor& grad) {
+                    // 0^y is flat, although log 0 is not finite.
+                    const Tensor slope = value * log(x);
+                    return grad * masked_fill(slope, eq(x, Tensor::zeros_like(x)), 0);
+                  }}});
 }
 
 Tensor maximum(const Tensor& a, const Tensor& b) {
@@ -121,42 +123,98 @@ Tensor minimum(const Tensor& a, const Tensor& b) {
   return extremum(BinaryOp::minimum, CompareOp::lt, "minimum", a, b);
 }
 
-Tensor add(const Tensor& a, double b) { return unary(UnaryOp::add_scalar, "add_scalar", a, b); }
-Tensor mul(const Tensor& a, double b) { return unary(UnaryOp::mul_scalar, "mul_scalar", a, b); }
+Tensor add(const Tensor& a, double b) {
+  return unary(UnaryOp::add_scalar, "add_scalar", a, b);
+}
+Tensor mul(const Tensor& a, double b) {
+  return unary(UnaryOp::mul_scalar, "mul_scalar", a, b);
+}
 Tensor pow(const Tensor& base, double exponent) {
   return unary(UnaryOp::pow_scalar, "pow_scalar", base, exponent);
 }
 Tensor clamp_min(const Tensor& x, double low) {
   return unary(UnaryOp::clamp_min, "clamp_min", x, low);
 }
-Tensor operator-(double a, const Tensor& b) { return add(neg(b), a); }
-Tensor operator/(double a, const Tensor& b) { return mul(reciprocal(b), a); }
-Tensor operator-(const Tensor& x) { return neg(x); }
+Tensor operator-(double a, const Tensor& b) {
+  return add(neg(b), a);
+}
+Tensor operator/(double a, const Tensor& b) {
+  return mul(reciprocal(b), a);
+}
+Tensor operator-(const Tensor& x) {
+  return neg(x);
+}
 
-Tensor neg(const Tensor& x) { return unary(UnaryOp::neg, "neg", x); }
-Tensor abs(const Tensor& x) { return unary(UnaryOp::abs, "abs", x); }
-Tensor exp(const Tensor& x) { return unary(UnaryOp::exp, "exp", x); }
-Tensor log(const Tensor& x) { return unary(UnaryOp::log, "log", x); }
-Tensor sqrt(const Tensor& x) { return unary(UnaryOp::sqrt, "sqrt", x); }
-Tensor rsqrt(const Tensor& x) { return unary(UnaryOp::rsqrt, "rsqrt", x); }
-Tensor square(const Tensor& x) { return unary(UnaryOp::square, "square", x); }
-Tensor reciprocal(const Tensor& x) { return unary(UnaryOp::reciprocal, "reciprocal", x); }
-Tensor sin(const Tensor& x) { return unary(UnaryOp::sin, "sin", x); }
-Tensor cos(const Tensor& x) { return unary(UnaryOp::cos, "cos", x); }
-Tensor tanh(const Tensor& x) { return unary(UnaryOp::tanh, "tanh", x); }
-Tensor erf(const Tensor& x) { return unary(UnaryOp::erf, "erf", x); }
-Tensor sigmoid(const Tensor& x) { return unary(UnaryOp::sigmoid, "sigmoid", x); }
-Tensor relu(const Tensor& x) { return unary(UnaryOp::relu, "relu", x); }
-Tensor silu(const Tensor& x) { return unary(UnaryOp::silu, "silu", x); }
-Tensor gelu(const Tensor& x) { return unary(UnaryOp::gelu, "gelu", x); }
-Tensor gelu_tanh(const Tensor& x) { return unary(UnaryOp::gelu_tanh, "gelu_tanh", x); }
+Tensor neg(const Tensor& x) {
+  return unary(UnaryOp::neg, "neg", x);
+}
+Tensor abs(const Tensor& x) {
+  return unary(UnaryOp::abs, "abs", x);
+}
+Tensor exp(const Tensor& x) {
+  return unary(UnaryOp::exp, "exp", x);
+}
+Tensor log(const Tensor& x) {
+  return unary(UnaryOp::log, "log", x);
+}
+Tensor sqrt(const Tensor& x) {
+  return unary(UnaryOp::sqrt, "sqrt", x);
+}
+Tensor rsqrt(const Tensor& x) {
+  return unary(UnaryOp::rsqrt, "rsqrt", x);
+}
+Tensor square(const Tensor& x) {
+  return unary(UnaryOp::square, "square", x);
+}
+Tensor reciprocal(const Tensor& x) {
+  return unary(UnaryOp::reciprocal, "reciprocal", x);
+}
+Tensor sin(const Tensor& x) {
+  return unary(UnaryOp::sin, "sin", x);
+}
+Tensor cos(const Tensor& x) {
+  return unary(UnaryOp::cos, "cos", x);
+}
+Tensor tanh(const Tensor& x) {
+  return unary(UnaryOp::tanh, "tanh", x);
+}
+Tensor erf(const Tensor& x) {
+  return unary(UnaryOp::erf, "erf", x);
+}
+Tensor sigmoid(const Tensor& x) {
+  return unary(UnaryOp::sigmoid, "sigmoid", x);
+}
+Tensor relu(const Tensor& x) {
+  return unary(UnaryOp::relu, "relu", x);
+}
+Tensor silu(const Tensor& x) {
+  return unary(UnaryOp::silu, "silu", x);
+}
+Tensor gelu(const Tensor& x) {
+  return unary(UnaryOp::gelu, "gelu", x);
+}
+Tensor gelu_tanh(const Tensor& x) {
+  return unary(UnaryOp::gelu_tanh, "gelu_tanh", x);
+}
 
-Tensor eq(const Tensor& a, const Tensor& b) { return compute(CompareOp::eq, "eq", a, b); }
-Tensor ne(const Tensor& a, const Tensor& b) { return compute(CompareOp::ne, "ne", a, b); }
-Tensor lt(const Tensor& a, const Tensor& b) { return compute(CompareOp::lt, "lt", a, b); }
-Tensor le(const Tensor& a, const Tensor& b) { return compute(CompareOp::le, "le", a, b); }
-Tensor gt(const Tensor& a, const Tensor& b) { return compute(CompareOp::gt, "gt", a, b); }
-Tensor ge(const Tensor& a, const Tensor& b) { return compute(CompareOp::ge, "ge", a, b); }
+Tensor eq(const Tensor& a, const Tensor& b) {
+  return compute(CompareOp::eq, "eq", a, b);
+}
+Tensor ne(const Tensor& a, const Tensor& b) {
+  return compute(CompareOp::ne, "ne", a, b);
+}
+Tensor lt(const Tensor& a, const Tensor& b) {
+  return compute(CompareOp::lt, "lt", a, b);
+}
+Tensor le(const Tensor& a, const Tensor& b) {
+  return compute(CompareOp::le, "le", a, b);
+}
+Tensor gt(const Tensor& a, const Tensor& b) {
+  return compute(CompareOp::gt, "gt", a, b);
+}
+Tensor ge(const Tensor& a, const Tensor& b) {
+  return compute(CompareOp::ge, "ge", a, b);
+}
 
 Tensor logical_not(const Tensor& x) {
   require(x.dtype() == DType::boolean, "logical_not", "needs a bool tensor, got {}", x.dtype());
@@ -176,8 +234,9 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
     const Tensor zero = expand(Tensor::zeros({}, grad.dtype(), grad.device()), grad.shape());
     return first ? where(chosen, grad, zero) : where(chosen, zero, grad);
   };
-  return record("where", out, {{x, [pick](const Tensor& grad) { return pick(grad, true); }},
-                               {y, [pick](const Tensor& grad) { return pick(grad, false); }}});
+  return record("where", out,
+                {{x, [pick](const Tensor& grad) { return pick(grad, true); }},
+                 {y, [pick](const Tensor& grad) { return pick(grad, false); }}});
 }
 
 Tensor masked_fill(const Tensor& x, const Tensor& mask, double value) {

@@ -72,8 +72,9 @@ Tensor scatter_add(const Tensor& x, int64_t axis, const Tensor& index, const Ten
   Tensor out = Tensor::empty_like(in.x);
   x.backend().copy(in.x.view(), out.view());
   x.backend().scatter_add(at.view(), rows.view(), out.view());
-  out = record("scatter_add", out, {{in.x, [](const Tensor& grad) { return grad; }},
-                                    {rows, [at](const Tensor& grad) { return gather(grad, -1, at); }}});
+  out = record("scatter_add", out,
+               {{in.x, [](const Tensor& grad) { return grad; }},
+                {rows, [at](const Tensor& grad) { return gather(grad, -1, at); }}});
   return transpose(out, in.axis, -1);
 }
 
@@ -106,12 +107,13 @@ Tensor embedding(const Tensor& weight, const Tensor& ids) {
   const Shape rows{ids.numel(), weight.size(1)};
   weight.backend().embedding(table.view(), reshape(dense, {ids.numel()}).view(),
                              reshape(out, rows).view());
-  return record("embedding", out, {table}, [dense, rows, table_shape = table.shape()](const Tensor& grad) {
-    Tensor dweight = Tensor::empty(table_shape, grad.dtype(), grad.device());
-    grad.backend().embedding_backward(reshape(contiguous(grad), rows).view(),
-                                      reshape(dense, {dense.numel()}).view(), dweight.view());
-    return std::vector{dweight};
-  });
+  return record(
+      "embedding", out, {table}, [dense, rows, table_shape = table.shape()](const Tensor& grad) {
+        Tensor dweight = Tensor::empty(table_shape, grad.dtype(), grad.device());
+        grad.backend().embedding_backward(reshape(contiguous(grad), rows).view(),
+                                          reshape(dense, {dense.numel()}).view(), dweight.view());
+        return std::vector{dweight};
+      });
 }
 
 // Rows of a table: the same operation as a lookup, once the axis stands in front.

@@ -6,7 +6,9 @@
 namespace tapir {
 namespace {
 
-Tensor as_operand(const Tensor& x) { return is_matmul_operand(x.view()) ? x : contiguous(x); }
+Tensor as_operand(const Tensor& x) {
+  return is_matmul_operand(x.view()) ? x : contiguous(x);
+}
 
 void require_inner(std::string_view op, const Tensor& a, const Tensor& b) {
   require_same_dtype(op, a, b);
@@ -76,8 +78,8 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   const int64_t inputs = weight.size(1), outputs = weight.size(0);
   Shape out_shape = x.shape();
   out_shape[x.rank() - 1] = outputs;
-  const int64_t row_count = inputs == 0 ? numel(out_shape) / std::max<int64_t>(outputs, 1)
-                                        : x.numel() / inputs;
+  const int64_t row_count =
+      inputs == 0 ? numel(out_shape) / std::max<int64_t>(outputs, 1) : x.numel() / inputs;
   const Tensor rows = as_operand(reshape(x, {row_count, inputs}));
   const Tensor w = as_operand(weight);
   Tensor out = Tensor::empty({row_count, outputs}, x.dtype(), x.device());

@@ -35,8 +35,8 @@ Tensor randn(const Shape& shape, Generator& generator, DType dtype, Device devic
 
 Tensor trunc_normal(const Shape& shape, double std, double bound, Generator& generator, DType dtype,
                     Device device) {
-  require(std >= 0 && bound > 0, "trunc_normal", "std {} must not be negative and bound {} must be positive",
-          std, bound);
+  require(std >= 0 && bound > 0, "trunc_normal",
+          "std {} must not be negative and bound {} must be positive", std, bound);
   NoGrad pause;
   return draw(RandomKind::truncated_normal, shape, bound, generator, dtype, device) * std;
 }

@@ -127,8 +127,8 @@ Tensor logsumexp(const Tensor& x, int64_t axis, bool keepdim) {
     NoGrad pause;
     const Tensor top = max(x, at, true);
     // An infinite maximum must not be subtracted from itself.
-    const Tensor infinite = eq(abs(top), Tensor::scalar(std::numeric_limits<double>::infinity(),
-                                                        x.dtype(), x.device()));
+    const Tensor infinite = eq(
+        abs(top), Tensor::scalar(std::numeric_limits<double>::infinity(), x.dtype(), x.device()));
     const Tensor shift = masked_fill(top, infinite, 0);
     out = log(sum(exp(x - shift), {at}, true)) + shift;
     if (!keepdim) out = squeeze(out, at);
@@ -174,7 +174,9 @@ std::pair<Tensor, Tensor> topk(const Tensor& x, int64_t k, int64_t axis) {
   return {slice(sorted.first, at, 0, k), slice(sorted.second, at, 0, k)};
 }
 
-Tensor softmax(const Tensor& x, int64_t axis) { return softmax_along("softmax", x, axis, false); }
+Tensor softmax(const Tensor& x, int64_t axis) {
+  return softmax_along("softmax", x, axis, false);
+}
 Tensor log_softmax(const Tensor& x, int64_t axis) {
   return softmax_along("log_softmax", x, axis, true);
 }

@@ -7,8 +7,8 @@ namespace tapir {
 Tensor rope(const Tensor& x, const Tensor& cos, const Tensor& sin, const Tensor& positions,
             RopeLayout layout) {
   require_floating("rope", x);
-  require(x.rank() >= 2 && x.rank() <= 4, "rope", "x must be [T, D], [B, T, D] or [B, H, T, D], got {}",
-          x.shape());
+  require(x.rank() >= 2 && x.rank() <= 4, "rope",
+          "x must be [T, D], [B, T, D] or [B, H, T, D], got {}", x.shape());
   const int64_t time = x.size(-2), width = x.size(-1), batch = x.rank() == 2 ? 1 : x.size(0);
   require(width % 2 == 0, "rope", "the head size {} of x {} is odd; pairs are rotated", width,
           x.shape());

@@ -83,8 +83,9 @@ Tensor reshape(const Tensor& x, const Shape& shape) {
 Tensor view(const Tensor& x, const Shape& shape) {
   const Shape target = resolve("view", x, shape);
   const auto strides = strides_of_reshape(x, target);
-  require(strides.has_value(), "view", "{} with strides {} cannot be seen as {} without a copy; use reshape",
-          x.shape(), x.strides(), target);
+  require(strides.has_value(), "view",
+          "{} with strides {} cannot be seen as {} without a copy; use reshape", x.shape(),
+          x.strides(), target);
   return reshape_view("view", x, target, *strides);
 }
 
@@ -169,7 +170,9 @@ Tensor slice(const Tensor& x, int64_t axis, int64_t start, int64_t stop, int64_t
   const int at = normalize_axis("slice", axis, x.rank());
   const int64_t size = x.shape()[at];
   require(step >= 1, "slice", "step is {}, must be at least 1", step);
-  const auto from_front = [size](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + size : i, 0, size); };
+  const auto from_front = [size](int64_t i) {
+    return std::clamp<int64_t>(i < 0 ? i + size : i, 0, size);
+  };
   const int64_t first = from_front(start), last = std::max(first, from_front(stop));
   Shape shape = x.shape();
   Strides strides = x.strides();
@@ -177,12 +180,11 @@ Tensor slice(const Tensor& x, int64_t axis, int64_t start, int64_t stop, int64_t
   const int64_t offset = x.get().offset + first * strides[at];
   strides[at] *= step;
   const Shape original = x.shape();
-  return record("slice", make_view(x, offset, shape, strides), {x},
-                [=](const Tensor& grad) {
-                  Tensor dx = Tensor::zeros(original, grad.dtype(), grad.device());
-                  slice(dx, at, first, last, step).copy_(grad);
-                  return std::vector{dx};
-                });
+  return record("slice", make_view(x, offset, shape, strides), {x}, [=](const Tensor& grad) {
+    Tensor dx = Tensor::zeros(original, grad.dtype(), grad.device());
+    slice(dx, at, first, last, step).copy_(grad);
+    return std::vector{dx};
+  });
 }
 
 Tensor select(const Tensor& x, int64_t axis, int64_t index) {
@@ -276,7 +278,9 @@ Tensor clone(const Tensor& x) {
   return record("clone", out, {x}, [](const Tensor& grad) { return std::vector{grad}; });
 }
 
-Tensor contiguous(const Tensor& x) { return x.is_contiguous() ? x : clone(x); }
+Tensor contiguous(const Tensor& x) {
+  return x.is_contiguous() ? x : clone(x);
+}
 
 Tensor detach(const Tensor& x) {
   return make_view(x, x.get().offset, x.shape(), x.strides());
