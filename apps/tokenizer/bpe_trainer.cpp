@@ -16,8 +16,6 @@
 namespace tapir::app {
 namespace {
 
-constexpr size_t kPartBytes = size_t{256} << 10;     // of the work that one thread takes at a time
-constexpr size_t kLongestPiece = size_t{64} << 20;   // a longer one is cut, to bound the memory
 constexpr size_t kCollectBytes = size_t{128} << 20;  // of text between two looks at the memory
 
 BpeTrainerOptions checked(BpeTrainerOptions options) {
@@ -46,99 +44,52 @@ std::vector<AddedToken> added_tokens_from(const std::vector<std::string>& texts,
   return added;
 }
 
-// Cuts a long part where pieces end anyway, so that several threads can share it.
-void cut_part(std::string_view part, std::vector<std::string_view>& cuts) {
-  size_t wanted = kPartBytes;
-  while (part.size() > wanted) {
-    const size_t cut = last_safe_cut(part.substr(0, wanted));
-    if (cut == 0) {
-      wanted *= 2;
-      continue;
-    }
-    cuts.push_back(part.substr(0, cut));
-    part.remove_prefix(cut);
-    wanted = kPartBytes;
-  }
-  if (!part.empty()) cuts.push_back(part);
-}
-
 }  // namespace
 
 BpeTrainer::BpeTrainer(BpeTrainerOptions options)
     : options_(checked(std::move(options))),
       special_(added_tokens_from(options_.special_tokens, 0)),
+      blocks_([this](std::string_view text) { return special_.safe_cut(text, last_safe_cut); },
+              [this](const std::vector<TextBlocks::Block>& blocks) { count_blocks(blocks); }),
       worker_words_(static_cast<size_t>(cpu::threads())) {}
 
-void BpeTrainer::add_text(std::string_view text) {
-  while (!text.empty()) {
-    const std::string_view portion = text.substr(0, buffer_limit_ - buffer_.size());
-    buffer_ += portion;
-    text.remove_prefix(portion.size());
-    if (buffer_.size() < buffer_limit_) return;
-    count_buffer(false);
-    // A long rest has no place to cut yet: wait for twice as much before the next look.
-    buffer_limit_ = std::max(kBufferBytes, 2 * buffer_.size());
-  }
-}
-
-void BpeTrainer::end_document() {
-  document_ends_.push_back(buffer_.size());
-}
-
-void BpeTrainer::count_buffer(bool final) {
-  const std::string_view text = buffer_;
-  std::vector<std::string_view> parts;
-  size_t done = 0;
-  for (const size_t end : document_ends_) {
-    split_at_special_tokens(text.substr(done, end - done), parts);
-    done = end;
-  }
-  const std::string_view open = text.substr(done);
-  size_t cut = open.size();
-  if (!final) cut = special_.safe_cut(open, last_safe_cut);
-  if (cut == 0 && open.size() >= kLongestPiece) cut = open.size();
-  split_at_special_tokens(open.substr(0, cut), parts);
-  count_parts(parts);
-  buffer_.erase(0, done + cut);
-  document_ends_.clear();
-}
-
-void BpeTrainer::split_at_special_tokens(std::string_view document,
-                                         std::vector<std::string_view>& parts) const {
-  size_t done = 0;
-  while (done < document.size()) {
-    const AddedTokenMatcher::Match match = special_.find(document, done);
-    if (match.begin == match.end) break;
-    cut_part(document.substr(done, match.begin - done), parts);
-    done = match.end;
-  }
-  cut_part(document.substr(done), parts);
-}
-
-void BpeTrainer::count_parts(const std::vector<std::string_view>& parts) {
-  std::mutex mutex;
-  std::exception_ptr failure;
+void BpeTrainer::count_blocks(const std::vector<TextBlocks::Block>& blocks) {
   constexpr int64_t kOperationsPerByte = 10;
   size_t bytes = 0;
-  for (const std::string_view part : parts) bytes += part.size();
-  const auto count = static_cast<int64_t>(parts.size());
-  const auto cost = static_cast<int64_t>(bytes) * kOperationsPerByte / std::max<int64_t>(count, 1);
-  cpu::parallel_for(count, cost, [&](int64_t index, int worker) {
-    try {
-      const std::string_view part = parts[static_cast<size_t>(index)];
-      WordCounter& words = worker_words_[static_cast<size_t>(worker)];
-      PieceSplitter splitter(options_.rule);
-      splitter.for_each(part, [&](const char* begin, const char* end) {
-        words.add(begin, end, part.data() + part.size());
-      });
-    } catch (...) {
-      const std::lock_guard lock(mutex);
-      failure = std::current_exception();
-    }
-  });
+  for (const TextBlocks::Block& block : blocks) bytes += block.text.size();
+  const auto count = static_cast<int64_t>(blocks.size());
+  std::mutex mutex;
+  std::exception_ptr failure;
+  cpu::parallel_for(count, static_cast<int64_t>(bytes) * kOperationsPerByte / count,
+                    [&](int64_t index, int worker) {
+                      try {
+                        count_block(blocks[static_cast<size_t>(index)].text,
+                                    worker_words_[static_cast<size_t>(worker)]);
+                      } catch (...) {
+                        const std::lock_guard lock(mutex);
+                        failure = std::current_exception();
+                      }
+                    });
   if (failure) std::rethrow_exception(failure);
   uncollected_bytes_ += bytes;
   if (uncollected_bytes_ >= kCollectBytes) gather_worker_counts();
+}
+
+void BpeTrainer::count_block(std::string_view text, WordCounter& words) const {
+  PieceSplitter splitter(options_.rule);
+  const auto count = [&](std::string_view part) {
+    splitter.for_each(part, [&](const char* begin, const char* end) {
+      words.add(begin, end, text.data() + text.size());
+    });
+  };
+  size_t done = 0;
+  while (done < text.size()) {
+    const AddedTokenMatcher::Match special = special_.find(text, done);
+    if (special.begin == special.end) break;
+    count(text.substr(done, special.begin - done));
+    done = special.end;
+  }
+  count(text.substr(done));
 }
 
 void BpeTrainer::gather_worker_counts() {
@@ -151,7 +102,7 @@ void BpeTrainer::gather_worker_counts() {
 }
 
 std::unique_ptr<Tokenizer> BpeTrainer::train() {
-  count_buffer(true);
+  blocks_.finish();
   gather_worker_counts();
   MergeLearner learner;
   words_.for_each([&](std::string_view word, uint64_t count) { learner.add_word(word, count); });

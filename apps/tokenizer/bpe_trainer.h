@@ -9,6 +9,7 @@
 
 #include "apps/tokenizer/added_tokens.h"
 #include "apps/tokenizer/split_rule.h"
+#include "apps/tokenizer/text_blocks.h"
 #include "apps/tokenizer/tokenizer.h"
 #include "apps/tokenizer/word_counter.h"
 
@@ -34,32 +35,27 @@ class BpeTrainer {
  public:
   // Options that cannot be met are an Error.
   explicit BpeTrainer(BpeTrainerOptions options);
+  BpeTrainer(const BpeTrainer&) = delete;
+  BpeTrainer& operator=(const BpeTrainer&) = delete;
 
   // The next portion of the current document; it may be cut anywhere.
-  void add_text(std::string_view text);
+  void add_text(std::string_view text) { blocks_.add_text(text); }
 
   // No piece reaches across this point.
-  void end_document();
+  void end_document() { blocks_.end_document(); }
 
   // Ids 0 .. 255 are the bytes, then come the merges, then the special tokens. The vocabulary is
   // smaller than asked where the text has too few pairs.
   std::unique_ptr<Tokenizer> train();
 
  private:
-  static constexpr size_t kBufferBytes = size_t{16} << 20;
-
-  // Counts the text gathered so far but for a rest that may continue; all of it if `final`.
-  void count_buffer(bool final);
-  void count_parts(const std::vector<std::string_view>& parts);
+  void count_blocks(const std::vector<TextBlocks::Block>& blocks);
+  void count_block(std::string_view text, WordCounter& words) const;
   void gather_worker_counts();
-  void split_at_special_tokens(std::string_view document,
-                               std::vector<std::string_view>& parts) const;
 
   BpeTrainerOptions options_;
   AddedTokenMatcher special_;
-  std::string buffer_;
-  size_t buffer_limit_ = kBufferBytes;
-  std::vector<size_t> document_ends_;  // positions in buffer_
+  TextBlocks blocks_;
   std::vector<WordCounter> worker_words_;
   size_t uncollected_bytes_ = 0;  // of text whose words are still in worker_words_
   WordCounter words_;
