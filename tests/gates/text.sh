@@ -14,8 +14,9 @@ report 'files that are too long' "$(for file in "${code[@]}"; do
   limit=500; case $file in tests/*) limit=800;; esac
   awk -v limit=$limit 'END { if (NR > limit) print FILENAME ": " NR " lines, limit " limit }' "$file"
 done)"
-# Columns are characters, not bytes.
-report 'lines over 100 columns' "$(LC_ALL=C.UTF-8 grep -nE '^.{101,}' "${code[@]}" /dev/null)"
+# Columns are characters, not bytes. The corpus's tables of words and phrases may be wider.
+mapfile -t narrow < <(printf '%s\n' "${code[@]}" | grep -vE '^apps/corpus/(rules|words)_')
+report 'lines over 100 columns' "$(LC_ALL=C.UTF-8 grep -nE '^.{101,}' "${narrow[@]}" /dev/null)"
 report 'unfinished work' "$(grep -nwE 'T[O]DO|F[I]XME|X[X]X' "${all[@]}" /dev/null)"
 report 'paths of one machine' \
   "$(grep -nE '(^|[^[:alnum:]_.])/(home|work|root|Users|tmp)/' "${all[@]}" /dev/null)"
