@@ -12,7 +12,7 @@ struct AdamWOptions {
   double beta2 = 0.999;
   double eps = 1e-8;
   double weight_decay = 0.01;
-  std::vector<GroupRule> rules;
+  std::vector<GroupRule> rules = {};
 };
 
 // State: "optim.m.<name>", "optim.v.<name>".

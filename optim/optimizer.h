@@ -23,7 +23,7 @@ struct GroupRule {
 // biases only shifts what they are there to fit.
 struct GroupOptions {
   double weight_decay = 0.0;
-  std::vector<GroupRule> rules;
+  std::vector<GroupRule> rules = {};
 };
 
 // Steps the parameters that require grad. A parameter without gradient is left alone in that step.

@@ -12,7 +12,7 @@ struct SgdOptions {
   double momentum = 0.0;
   bool nesterov = false;  // needs momentum > 0
   double weight_decay = 0.0;
-  std::vector<GroupRule> rules;
+  std::vector<GroupRule> rules = {};
 };
 
 // State with momentum: "optim.velocity.<name>".
