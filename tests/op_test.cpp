@@ -1,10 +1,10 @@
 // Every check that every operation must pass, run over the one table of cases.
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <fstream>
 #include <regex>
 #include <set>
+
+#include <gtest/gtest.h>
 
 #include "autograd/gradcheck.h"
 #include "autograd/op_cases.h"
@@ -26,7 +26,8 @@ Result run(const OpFunction& function, const std::vector<Tensor>& inputs) {
   result.output = function(inputs);
   if (!result.output.requires_grad()) return result;
   Generator generator(17);
-  const Tensor seed = to(randn(result.output.shape(), generator, DType::f64), result.output.dtype());
+  const Tensor seed =
+      to(randn(result.output.shape(), generator, DType::f64), result.output.dtype());
   tape.backward(result.output, seed);
   for (const Tensor& input : inputs) {
     result.grads.push_back(input.grad().defined() ? input.grad() : Tensor::zeros_like(input));
@@ -81,7 +82,8 @@ class OpTest : public testing::TestWithParam<size_t> {
 };
 
 TEST_P(OpTest, MatchesTheReference) {
-  if (!op_case().reference) GTEST_SKIP() << "no composed reference; checked against PyTorch and by hand";
+  if (!op_case().reference)
+    GTEST_SKIP() << "no composed reference; checked against PyTorch and by hand";
   const Result expected = run(op_case().reference, inputs(DType::f64));
   // Both sides round differently; sums of 10^4 terms of size 1 stay below 1e-12.
   expect_close(run(op_case().run, inputs(DType::f64)), expected, 1e-12);
@@ -97,7 +99,8 @@ TEST_P(OpTest, GradientMatchesDifferences) {
 TEST_P(OpTest, F32AgreesWithF64) {
   if (!op_case().f32_comparable) GTEST_SKIP() << "cancellation dominates in f32";
   // 2^-24 times the length of the longest sum here, about 600, taken as a random walk, with room.
-  expect_close(run(op_case().run, inputs(DType::f32)), run(op_case().run, inputs(DType::f64)), 2e-5);
+  expect_close(run(op_case().run, inputs(DType::f32)), run(op_case().run, inputs(DType::f64)),
+               2e-5);
 }
 
 // A 16-bit result may be off by its own rounding of inputs, intermediate steps and output: a few
@@ -107,7 +110,8 @@ TEST_P(OpTest, HalfPrecisionAgreesWithF64) {
   if (op_case().op == "sort" || op_case().op == "topk" || op_case().op == "max") {
     GTEST_SKIP() << "rounding may reorder near-equal elements";
   }
-  for (const auto& [dtype, tolerance] : {std::pair{DType::bf16, 0.06}, std::pair{DType::f16, 0.01}}) {
+  for (const auto& [dtype, tolerance] :
+       {std::pair{DType::bf16, 0.06}, std::pair{DType::f16, 0.01}}) {
     const auto rounded = inputs(dtype);
     std::vector<Tensor> wide;  // exactly the rounded values, so that only the arithmetic differs
     for (const Tensor& x : rounded) wide.push_back(to(detach(x), DType::f64).set_requires_grad());
@@ -149,13 +153,14 @@ INSTANTIATE_TEST_SUITE_P(Table, OpTest, testing::Range<size_t>(0, op_cases().siz
 // list of those without a gradient, which have tests of their own.
 TEST(OpTable, CoversEveryOperationOfTheHeader) {
   const std::set<std::string> without_gradient = {
-      "eq", "ne", "lt", "le", "gt", "ge", "logical_not", "argmax", "detach", "rand", "randn",
-      "trunc_normal", "multinomial"};
+      "eq",     "ne",     "lt",   "le",    "gt",           "ge",         "logical_not",
+      "argmax", "detach", "rand", "randn", "trunc_normal", "multinomial"};
   std::set<std::string> covered = without_gradient;
   for (const OpCase& op_case : op_cases()) covered.insert(op_case.op);
   std::ifstream header(std::string(TAPIR_SOURCE_DIR) + "/autograd/ops.h");
   ASSERT_TRUE(header.good());
-  const std::regex declaration(R"(^(?:Tensor|std::pair<Tensor, Tensor>|std::vector<Tensor>) (\w+)\()");
+  const std::regex declaration(
+      R"(^(?:Tensor|std::pair<Tensor, Tensor>|std::vector<Tensor>) (\w+)\()");
   int found = 0;
   for (std::string line; std::getline(header, line);) {
     std::smatch match;
