@@ -1,9 +1,8 @@
 #include "autograd/serialize.h"
 
+#include <algorithm>
 #include <bit>
-#include <cstring>
 #include <fstream>
-#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "autograd/atomic_file.h"
@@ -30,130 +29,230 @@ std::string_view format_name(DType dtype) {
   return "?";
 }
 
-DType parse_format_name(const std::filesystem::path& path, const std::string& tensor,
-                        const std::string& name) {
-  for (const auto& entry : kNames) {
-    if (entry.second == name) return entry.first;
-  }
-  fail("load_safetensors",
-       "{}: tensor '{}' has dtype {}; only F64, F32, BF16, F16, I32 and BOOL are read",
-       path.string(), tensor, name);
-}
-
+// One tensor as the header describes it; offsets count from the start of the data.
 struct Entry {
   std::string name;
-  DType dtype;
+  DType dtype = DType::f32;
   Shape shape;
-  uint64_t begin, end;
+  uint64_t begin = 0, end = 0;
 };
 
-// One tensor of the header, with everything checked that the header says about itself.
-Entry parse_entry(const std::filesystem::path& path, const std::string& name, const Json& json,
-                  uint64_t data_size) {
-  Entry entry{name, parse_format_name(path, name, json.at("dtype").get<std::string>()), {}, 0, 0};
-  const auto sizes = json.at("shape").get<std::vector<uint64_t>>();
-  const auto offsets = json.at("data_offsets").get<std::vector<uint64_t>>();
-  uint64_t bytes = size_of(entry.dtype);
-  for (uint64_t size : sizes) {
-    require(size <= (uint64_t{1} << 48) && (size == 0 || bytes <= (uint64_t{1} << 60) / size),
-            "load_safetensors", "{}: tensor '{}' claims an impossible shape", path.string(), name);
-    bytes *= size;
-    entry.shape.push_back(static_cast<int64_t>(size));
+// Reads one file. Nothing that it contains is believed before it is checked.
+class Reader {
+ public:
+  explicit Reader(const std::filesystem::path& path) : path_(path.string()) {
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(path, error)) bad("no such file");
+    file_size_ = std::filesystem::file_size(path, error);
+    file_.open(path, std::ios::binary);
+    if (error || !file_.good()) bad("cannot be opened; check its permissions");
   }
-  require(offsets.size() == 2 && offsets[0] <= offsets[1] && offsets[1] <= data_size,
-          "load_safetensors", "{}: tensor '{}' lies outside the file; it is truncated or damaged",
-          path.string(), name);
-  require(offsets[1] - offsets[0] == bytes, "load_safetensors",
-          "{}: tensor '{}' {} needs {} bytes but has {}", path.string(), name, entry.shape, bytes,
-          offsets[1] - offsets[0]);
-  entry.begin = offsets[0];
-  entry.end = offsets[1];
-  return entry;
-}
 
-// All of the file in memory; the caller checks what is in it.
-std::string read_file(const std::filesystem::path& path) {
-  std::error_code error;
-  require(std::filesystem::is_regular_file(path, error), "load_safetensors", "{}: no such file",
-          path.string());
-  std::ifstream file(path, std::ios::binary);
-  require(file.good(), "load_safetensors", "{}: cannot be opened; check its permissions",
-          path.string());
-  std::string content(static_cast<size_t>(std::filesystem::file_size(path)), '\0');
-  file.read(content.data(), static_cast<std::streamsize>(content.size()));
-  require(file.gcount() == static_cast<std::streamsize>(content.size()), "load_safetensors",
-          "{}: could only read {} of {} bytes", path.string(), file.gcount(), content.size());
-  return content;
-}
-
-Tensor read_tensor(const Entry& entry, const char* data) {
-  Tensor tensor = Tensor::empty(entry.shape, entry.dtype);
-  const size_t bytes = entry.end - entry.begin;
-  if (entry.dtype == DType::boolean) {  // any other byte than 0 and 1 is not a bool
-    for (size_t i = 0; i < bytes; ++i) tensor.data<bool>()[i] = data[entry.begin + i] != 0;
-  } else if (bytes > 0) {
-    std::memcpy(tensor.view().data, data + entry.begin, bytes);
-  }
-  return tensor;
-}
-
-void parse_header(const std::filesystem::path& path, const Json& header, const char* data,
-                  uint64_t data_size, SafetensorsFile& file) {
-  for (const auto& [name, value] : header.items()) {
-    if (name == "__metadata__") {
-      for (const auto& [key, text] : value.items()) file.metadata[key] = text.get<std::string>();
-    } else {
-      file.tensors[name] = read_tensor(parse_entry(path, name, value, data_size), data);
+  SafetensorsFile read() {
+    const Json header = read_header();
+    SafetensorsFile result;
+    std::vector<Entry> entries;
+    for (const auto& item : header.items()) {
+      if (item.key() == "__metadata__") {
+        result.metadata = parse_metadata(item.value());
+      } else {
+        entries.push_back(parse_entry(item.key(), item.value()));
+      }
     }
+    require_no_overlap(entries);
+    for (const Entry& entry : entries) result.tensors[entry.name] = read_tensor(entry);
+    return result;
+  }
+
+ private:
+  template <typename... Args>
+  [[noreturn]] void bad(fmt::format_string<Args...> format, Args&&... args) const {
+    fail("load_safetensors", "{}: {}", path_, fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  void read_bytes(uint64_t offset, void* to, uint64_t count) {
+    const auto size = static_cast<std::streamsize>(count);
+    file_.seekg(static_cast<std::streamoff>(offset));
+    file_.read(static_cast<char*>(to), size);
+    if (file_.gcount() != size) bad("could only read {} of {} bytes", file_.gcount(), count);
+  }
+
+  Json read_header() {
+    uint64_t length = 0;
+    if (file_size_ < sizeof length) bad("{} bytes are too few for a safetensors file", file_size_);
+    read_bytes(0, &length, sizeof length);
+    if (length > kMaxHeader || length > file_size_ - sizeof length) {
+      bad("not a safetensors file, or a truncated one");
+    }
+    std::string text(length, '\0');
+    read_bytes(sizeof length, text.data(), length);
+    data_start_ = sizeof length + length;
+    Json header = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+    if (!header.is_object()) bad("not a safetensors file; its header is not a JSON object");
+    return header;
+  }
+
+  Metadata parse_metadata(const Json& json) const {
+    Metadata metadata;
+    if (!json.is_object()) bad("__metadata__ must be an object of strings");
+    for (const auto& item : json.items()) {
+      if (!item.value().is_string()) bad("__metadata__ '{}' is not a string", item.key());
+      metadata[item.key()] = item.value().get<std::string>();
+    }
+    return metadata;
+  }
+
+  Entry parse_entry(const std::string& name, const Json& json) const {
+    if (!json.is_object()) bad("tensor '{}' is not described by an object", name);
+    Entry entry;
+    entry.name = name;
+    entry.dtype = parse_dtype_of(name, json);
+    uint64_t bytes = size_of(entry.dtype);
+    for (const uint64_t size : parse_integers(name, json, "shape")) {
+      if (size > (uint64_t{1} << 48) || (size > 0 && bytes > (uint64_t{1} << 60) / size)) {
+        bad("tensor '{}' claims an impossible shape", name);
+      }
+      if (entry.shape.rank() == kMaxRank) {
+        bad("tensor '{}' has more than {} dimensions", name, kMaxRank);
+      }
+      bytes *= size;
+      entry.shape.push_back(static_cast<int64_t>(size));
+    }
+    const std::vector<uint64_t> offsets = parse_integers(name, json, "data_offsets");
+    if (offsets.size() != 2 || offsets[0] > offsets[1]) {
+      bad("tensor '{}' has no valid data_offsets", name);
+    }
+    if (offsets[1] > file_size_ - data_start_) {
+      bad("tensor '{}' lies outside the file; it is truncated or damaged", name);
+    }
+    entry.begin = offsets[0];
+    entry.end = offsets[1];
+    if (entry.end - entry.begin != bytes) {
+      bad("tensor '{}' {} needs {} bytes but has {}", name, entry.shape, bytes,
+          entry.end - entry.begin);
+    }
+    return entry;
+  }
+
+  DType parse_dtype_of(const std::string& name, const Json& json) const {
+    const auto found = json.find("dtype");
+    if (found == json.end() || !found->is_string()) bad("tensor '{}' has no dtype", name);
+    const auto text = found->get<std::string>();
+    for (const auto& known : kNames) {
+      if (known.second == text) return known.first;
+    }
+    bad("tensor '{}' has dtype {}; only F64, F32, BF16, F16, I32 and BOOL are read", name, text);
+  }
+
+  std::vector<uint64_t> parse_integers(const std::string& name, const Json& json,
+                                       const char* key) const {
+    const auto found = json.find(key);
+    if (found == json.end() || !found->is_array()) bad("tensor '{}' has no {}", name, key);
+    std::vector<uint64_t> values;
+    for (const Json& value : *found) {
+      if (!value.is_number_unsigned()) {
+        bad("tensor '{}': its {} must be integers that are not negative", name, key);
+      }
+      values.push_back(value.get<uint64_t>());
+    }
+    return values;
+  }
+
+  // Every byte of the data belongs to one tensor.
+  void require_no_overlap(std::vector<Entry> entries) const {
+    std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+      return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
+    });
+    uint64_t end = 0;
+    for (const Entry& entry : entries) {
+      if (entry.begin != end) {
+        bad("tensor '{}' starts at byte {} of the data, not at {}; tensors must neither overlap "
+            "nor leave gaps",
+            entry.name, entry.begin, end);
+      }
+      end = entry.end;
+    }
+    const uint64_t size = file_size_ - data_start_;
+    if (end != size) bad("the last {} of {} bytes belong to no tensor", size - end, size);
+  }
+
+  Tensor read_tensor(const Entry& entry) {
+    Tensor tensor = Tensor::empty(entry.shape, entry.dtype);
+    const uint64_t bytes = entry.end - entry.begin;
+    if (bytes == 0) return tensor;
+    auto* data = static_cast<unsigned char*>(tensor.view().data);
+    read_bytes(data_start_ + entry.begin, data, bytes);
+    if (entry.dtype == DType::boolean) {  // any other byte than 0 and 1 is not a bool
+      for (uint64_t i = 0; i < bytes; ++i) data[i] = data[i] != 0;
+    }
+    return tensor;
+  }
+
+  std::string path_;
+  std::ifstream file_;
+  uint64_t file_size_ = 0, data_start_ = 0;
+};
+
+// The order of tensors in a file: large elements first, so that all of them lie aligned.
+std::vector<NamedTensor> file_order(const std::filesystem::path& path, const StateDict& tensors) {
+  std::vector<NamedTensor> order;
+  for (const auto& entry : tensors) {
+    require(entry.second.defined() && entry.first != "__metadata__", "save_safetensors",
+            "{}: tensor '{}' {}", path.string(), entry.first,
+            entry.second.defined() ? "has the reserved name" : "has no value");
+    order.push_back({entry.first, entry.second});
+  }
+  std::stable_sort(order.begin(), order.end(), [](const NamedTensor& a, const NamedTensor& b) {
+    return size_of(a.tensor.dtype()) > size_of(b.tensor.dtype());
+  });
+  return order;
+}
+
+uint64_t byte_count(const Tensor& x) {
+  return static_cast<uint64_t>(x.numel()) * size_of(x.dtype());
+}
+
+std::string make_header(const std::filesystem::path& path, const std::vector<NamedTensor>& order,
+                        const Metadata& metadata) {
+  Json header = Json::object();
+  if (!metadata.empty()) header["__metadata__"] = metadata;
+  uint64_t offset = 0;
+  for (const NamedTensor& entry : order) {
+    const Shape& shape = entry.tensor.shape();
+    const uint64_t end = offset + byte_count(entry.tensor);
+    header[entry.name] = {{"dtype", format_name(entry.tensor.dtype())},
+                          {"shape", std::vector<int64_t>(shape.begin(), shape.end())},
+                          {"data_offsets", {offset, end}}};
+    offset = end;
+  }
+  try {
+    std::string text = header.dump();
+    text.resize((text.size() + 7) / 8 * 8, ' ');  // the data then starts aligned
+    return text;
+  } catch (const Json::exception&) {
+    fail("save_safetensors", "{}: a tensor's name or the metadata is not valid UTF-8",
+         path.string());
   }
 }
 
 }  // namespace
 
 SafetensorsFile load_safetensors(const std::filesystem::path& path) {
-  const std::string content = read_file(path);
-  uint64_t header_size = 0;
-  require(content.size() >= sizeof header_size, "load_safetensors",
-          "{}: {} bytes are too few for a safetensors file", path.string(), content.size());
-  std::memcpy(&header_size, content.data(), sizeof header_size);
-  require(header_size <= kMaxHeader && header_size <= content.size() - sizeof header_size,
-          "load_safetensors", "{}: not a safetensors file, or a truncated one", path.string());
-  const char* header = content.data() + sizeof header_size;
-  SafetensorsFile file;
-  try {
-    parse_header(path, Json::parse(header, header + header_size), header + header_size,
-                 content.size() - sizeof header_size - header_size, file);
-  } catch (const Json::exception& error) {
-    fail("load_safetensors", "{}: the header is not that of a safetensors file ({})", path.string(),
-         error.what());
-  }
-  return file;
+  return Reader(path).read();
 }
 
 void save_safetensors(const std::filesystem::path& path, const StateDict& tensors,
                       const Metadata& metadata) {
-  Json header = Json::object();
-  for (const auto& [key, value] : metadata) header["__metadata__"][key] = value;
-  uint64_t offset = 0;
-  for (const auto& [name, tensor] : tensors) {
-    const uint64_t bytes = static_cast<uint64_t>(tensor.numel()) * size_of(tensor.dtype());
-    header[name] = {{"dtype", format_name(tensor.dtype())},
-                    {"shape", std::vector<int64_t>(tensor.shape().begin(), tensor.shape().end())},
-                    {"data_offsets", {offset, offset + bytes}}};
-    offset += bytes;
-  }
-  std::string text = header.dump();
-  text.resize((text.size() + 7) / 8 * 8, ' ');  // the data then starts aligned
-  const uint64_t header_size = text.size();
-
+  const std::vector<NamedTensor> order = file_order(path, tensors);
+  const std::string header = make_header(path, order, metadata);
+  const uint64_t header_size = header.size();
   AtomicFile file(path);
   file.write({reinterpret_cast<const char*>(&header_size), sizeof header_size});
-  file.write(text);
+  file.write(header);
   NoGrad pause;
-  for (const auto& [name, tensor] : tensors) {
-    const Tensor host = to(contiguous(detach(tensor)), kCpu);
-    file.write({static_cast<const char*>(host.view().data),
-                static_cast<size_t>(host.numel()) * size_of(host.dtype())});
+  for (const NamedTensor& entry : order) {
+    const Tensor host = to(contiguous(detach(entry.tensor)), kCpu);
+    file.write({static_cast<const char*>(host.view().data), byte_count(host)});
   }
   file.commit();
 }
