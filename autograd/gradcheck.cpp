@@ -87,39 +87,65 @@ GradcheckEntry judge(const NamedTensor& tensor, const Compared& compared, double
   return entry;
 }
 
-// Analytic gradients of all tensors, as host values; the loss weights come along.
-std::vector<std::vector<double>> analytic_gradients(const std::function<Tensor()>& fn,
-                                                    const std::vector<NamedTensor>& tensors,
-                                                    Generator& generator,
-                                                    std::vector<double>& weights) {
+// What one recorded pass gives, as host values.
+struct Pass {
+  std::vector<double> output, weights;  // of the loss
+  std::vector<std::vector<double>> gradients;
+
+  // How much of a difference may be rounding of the loss: a few units in the last place of every
+  // term, over the step.
+  double noise(const GradcheckOptions& options) const {
+    double terms = 0;
+    for (size_t i = 0; i < output.size(); ++i) terms += std::fabs(output[i] * weights[i]);
+    const double epsilon = options.dtype == DType::f64 ? 0x1p-53 : 0x1p-24;
+    return 8 * epsilon * terms / options.step;
+  }
+};
+
+Pass record_pass(const std::function<Tensor()>& fn, const std::vector<NamedTensor>& tensors,
+                 Generator& generator) {
   for (const NamedTensor& entry : tensors) entry.tensor.zero_grad();
+  Pass pass;
   {
     Tape tape;
     const Tensor output = fn();
     const Tensor seed = randn(output.shape(), generator, output.dtype(), output.device());
-    weights = seed.to_vector();
+    pass.output = output.to_vector();
+    pass.weights = seed.to_vector();
     require(output.requires_grad(), "gradcheck",
             "the output does not depend on a tensor that requires grad");
     tape.backward(output, seed);
   }
-  std::vector<std::vector<double>> gradients;
   for (const NamedTensor& entry : tensors) {
     const Tensor grad = entry.tensor.grad();
-    gradients.push_back(grad.defined()
-                            ? grad.to_vector()
-                            : std::vector<double>(static_cast<size_t>(entry.tensor.numel())));
+    const auto count = static_cast<size_t>(entry.tensor.numel());
+    pass.gradients.push_back(grad.defined() ? grad.to_vector() : std::vector<double>(count));
     entry.tensor.zero_grad();
   }
-  return gradients;
+  return pass;
 }
 
-void require_checkable(const NamedTensor& entry) {
-  require(is_floating(entry.tensor.dtype()), "gradcheck", "{} is {}, not a floating dtype",
-          entry.name, entry.tensor.dtype());
+void require_options(const GradcheckOptions& options) {
+  require(options.step > 0 && options.tolerance > 0 && options.max_elements >= 0, "gradcheck",
+          "step {} and tolerance {} must be positive, max_elements {} not negative", options.step,
+          options.tolerance, options.max_elements);
+}
+
+void require_checkable(const NamedTensor& entry, DType dtype) {
+  require(
+      entry.tensor.dtype() == dtype, "gradcheck",
+      "{} is {}, not {}; in f32 rounding hides errors, so pass f64 tensors, or options for_f32()",
+      entry.name, entry.tensor.dtype(), dtype);
   require(entry.tensor.is_leaf() && entry.tensor.requires_grad(), "gradcheck",
           "{} must be a leaf that requires grad", entry.name);
   require(entry.tensor.is_contiguous(), "gradcheck", "{} {} is not dense; pass contiguous(x)",
           entry.name, entry.tensor.shape());
+}
+
+bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](double x, double y) {
+           return x == y || (std::isnan(x) && std::isnan(y));
+         });
 }
 
 }  // namespace
@@ -127,27 +153,31 @@ void require_checkable(const NamedTensor& entry) {
 GradcheckReport gradcheck(const std::function<Tensor()>& fn,
                           const std::vector<NamedTensor>& tensors,
                           const GradcheckOptions& options) {
-  for (const NamedTensor& entry : tensors) require_checkable(entry);
+  require_options(options);
+  require(!tensors.empty(), "gradcheck", "there is no tensor to check");
+  for (const NamedTensor& entry : tensors) require_checkable(entry, options.dtype);
   Generator generator(options.seed);
-  std::vector<double> weights;
-  const auto analytic = analytic_gradients(fn, tensors, generator, weights);
+  const Pass pass = record_pass(fn, tensors, generator);
 
   NoGrad pause;
-  const auto loss = [&] { return weighted_sum(fn(), weights); };
+  require(same_bits(fn().to_vector(), pass.output), "gradcheck",
+          "two calls give different results; let the function start its Generator afresh");
+  const auto loss = [&] { return weighted_sum(fn(), pass.weights); };
   std::vector<Compared> compared(tensors.size());
   double largest = 0;
   for (size_t i = 0; i < tensors.size(); ++i) {
     Compared& c = compared[i];
     c.elements = elements_to_check(tensors[i].tensor.numel(), options.max_elements, generator);
     for (int64_t element : c.elements) {
-      c.analytic.push_back(analytic[i][static_cast<size_t>(element)]);
+      c.analytic.push_back(pass.gradients[i][static_cast<size_t>(element)]);
       c.numeric.push_back(difference(loss, tensors[i].tensor, element, options.step));
     }
     largest = std::max(largest, c.scale());
   }
+  const double floor = std::max(1e-3 * largest, pass.noise(options) / options.tolerance);
   GradcheckReport report;
   for (size_t i = 0; i < tensors.size(); ++i) {
-    const double scale = std::max(compared[i].scale(), 1e-3 * largest);
+    const double scale = std::max(compared[i].scale(), floor);
     report.entries.push_back(judge(tensors[i], compared[i], scale, options.tolerance));
   }
   return report;

@@ -15,9 +15,12 @@ struct GradcheckOptions {
   double tolerance = 1e-7;  // of the error relative to the gradient's scale
   uint64_t seed = 0;        // of the loss weights and of the elements that are sampled
   int64_t max_elements = 0;  // per tensor, sampled; 0 checks every one
+  DType dtype = DType::f64;  // that the tensors must have
 
   // Bounds for f32: its rounding allows no smaller step, and that step no smaller error.
-  static GradcheckOptions for_f32() { return {.step = 4e-3, .tolerance = 2e-2}; }
+  static GradcheckOptions for_f32() {
+    return {.step = 4e-3, .tolerance = 2e-2, .dtype = DType::f32};
+  }
 };
 
 // The element of one tensor where the two gradients differ most.
@@ -38,10 +41,11 @@ struct GradcheckReport {
 };
 
 // Compares d(sum of random weights * fn()) / d(tensor) with differences, for every tensor, by
-// writing to the tensors in place. They must be dense leaves of one floating dtype, f64 unless the
-// options say otherwise. The error of an element is |analytic - numeric| over the largest absolute
-// gradient of its tensor (or 1e-3 of the largest of all, for tensors whose gradient vanishes).
-// A fn whose output does not depend on any of the tensors through the tape is an Error.
+// writing to the tensors in place. They must be dense leaves of options.dtype. The error of an
+// element is |analytic - numeric| over the largest absolute gradient of its tensor; for tensors
+// whose gradient vanishes, over 1e-3 of the largest of all, or over the size at which rounding of
+// the loss alone explains a difference. A fn that gives two results for the same tensors, or whose
+// output does not depend on any of them through the tape, is an Error.
 GradcheckReport gradcheck(const std::function<Tensor()>& fn,
                           const std::vector<NamedTensor>& tensors,
                           const GradcheckOptions& options = {});
