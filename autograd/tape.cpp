@@ -11,6 +11,7 @@ namespace {
 
 thread_local Tape* innermost_tape = nullptr;
 thread_local bool paused = false;
+thread_local Tape* outermost_running = nullptr;  // the tape whose backward() was called by the user
 thread_local bool anomaly_enabled = false;
 thread_local int64_t anomaly_step = -1;
 std::atomic<uint64_t> next_tape_id{1};
@@ -26,9 +27,17 @@ void check_finite(std::string_view op, const Tensor& x, std::string_view what) {
           x.numel(), what, x.shape(), step_text());
 }
 
-// Whether nobody else can see the buffer, so that adding into it is safe.
+// Whether x is dense and nobody else can see its buffer, so that adding into it is safe.
 bool sole_owner(const Tensor& x) {
   return x.impl().use_count() == 1 && x.get().storage.use_count() == 1 && x.is_contiguous();
+}
+
+// Leaves keep their gradient dense and to themselves: an optimizer reads it as plain memory, and
+// the next pass adds to it in place. A part of a larger buffer would keep all of that alive.
+Tensor as_leaf_gradient(Tensor grad) {
+  NoGrad pause;
+  const size_t bytes = static_cast<size_t>(grad.numel()) * size_of(grad.dtype());
+  return sole_owner(grad) && grad.storage().bytes() == bytes ? detach(grad) : clone(grad);
 }
 
 // slot += grad, in place where that cannot be seen from outside.
@@ -42,16 +51,34 @@ void accumulate(Tensor& slot, Tensor grad) {
   }
 }
 
-// Leaves keep their gradient dense and to themselves: an optimizer reads it as plain memory.
 void accumulate_leaf(TensorImpl& leaf, Tensor grad) {
   if (leaf.grad) {
     Tensor total(leaf.grad);
     total.backend().binary(BinaryOp::add, total.view(), grad.view(), total.view());
     total.storage().bump_version();
   } else {
-    leaf.grad = (sole_owner(grad) ? grad : clone(grad)).impl();
+    leaf.grad = as_leaf_gradient(std::move(grad)).impl();
   }
 }
+
+// Marks the tape whose backward pass runs on this thread. Gradient functions may run tapes of their
+// own (checkpoint does); those belong to the pass that is running already.
+class RunningPass {
+ public:
+  explicit RunningPass(Tape& tape) : outermost_(outermost_running == nullptr) {
+    if (outermost_) outermost_running = &tape;
+  }
+  ~RunningPass() {
+    if (outermost_) outermost_running = nullptr;
+  }
+  RunningPass(const RunningPass&) = delete;
+  RunningPass& operator=(const RunningPass&) = delete;
+
+  bool is_outermost() const { return outermost_; }
+
+ private:
+  bool outermost_;
+};
 
 }  // namespace
 
@@ -103,7 +130,10 @@ int64_t DetectAnomaly::step() {
 }
 
 void TapeRecorder::check_forward(std::string_view op, const Tensor& output) {
-  if (anomaly_enabled) check_finite(op, output, "output");
+  // Inside a gradient function, intermediate values may be infinite and masked later; what it
+  // returns is checked. A tape of its own (checkpoint) records the forward pass again.
+  const bool in_gradient_function = outermost_running != nullptr && paused;
+  if (anomaly_enabled && !in_gradient_function) check_finite(op, output, "output");
 }
 
 Tape* TapeRecorder::wants(std::string_view op, std::span<const Tensor> inputs) {
@@ -115,7 +145,7 @@ Tape* TapeRecorder::wants(std::string_view op, std::span<const Tensor> inputs) {
     wanted = true;
     require(input.is_leaf() || input.get().tape == tape->id_, op,
             "an input {} was recorded by another tape, which has ended or is not the innermost; "
-            "call detach() to use its values as constants",
+            "call detach() to use its values as constants, or pass it to checkpoint() as an input",
             input.shape());
   }
   return wanted ? tape : nullptr;
@@ -123,6 +153,9 @@ Tape* TapeRecorder::wants(std::string_view op, std::span<const Tensor> inputs) {
 
 Tensor TapeRecorder::add(Tape& tape, std::string_view op, Tensor output,
                          std::span<const Tensor> inputs, Backward backward) {
+  require(!output.requires_grad(), op,
+          "its output {} is an input or was recorded before; pass detach(output) to record()",
+          output.shape());
   Tape::Node node;
   node.op = op;
   node.layer = Scope::shared_path();
@@ -186,8 +219,10 @@ void Tape::backward(const Tensor& output, const Tensor& seed) {
   require(seed.shape() == output.shape(), "backward", "seed {} and output {} differ in shape",
           seed.shape(), output.shape());
   require_same_dtype("backward", seed, output);
+  require_same_device("backward", seed, output);
   spent_ = true;
-  NoGrad pause;
+  const NoGrad pause;
+  const RunningPass pass(*this);
 
   const auto last = static_cast<size_t>(output.get().node);
   nodes_.resize(last + 1);  // what was recorded after the output cannot matter
@@ -198,7 +233,7 @@ void Tape::backward(const Tensor& output, const Tensor& seed) {
     nodes_.pop_back();
     if (grads[i].defined()) run(node, std::move(grads[i]), grads);
   }
-  finish_hooked_leaves();
+  if (pass.is_outermost()) finish_hooked_leaves();
 }
 
 // One node: check, call its gradient function, hand the results on.
@@ -235,9 +270,11 @@ void Tape::deliver(const Node& node, size_t input, Tensor grad, std::vector<Tens
   } else if (edge.leaf->hooks.empty()) {
     accumulate_leaf(*edge.leaf, std::move(grad));
   } else {
-    auto found = std::find_if(hooked_leaves_.begin(), hooked_leaves_.end(),
+    // A tape that runs inside the backward pass of another one adds to the outer pass.
+    auto& waiting = outermost_running->hooked_leaves_;
+    auto found = std::find_if(waiting.begin(), waiting.end(),
                               [&](const auto& entry) { return entry.first == edge.leaf; });
-    if (found == hooked_leaves_.end()) found = hooked_leaves_.insert(found, {edge.leaf, Tensor()});
+    if (found == waiting.end()) found = waiting.insert(found, {edge.leaf, Tensor()});
     accumulate(found->second, std::move(grad));
   }
 }
@@ -261,6 +298,17 @@ void Tensor::register_hook(GradHook hook) const {
   require(tape && get().tape == tape->id_, "register_hook",
           "the tape that recorded this tensor {} is not recording any more", shape());
   tape->nodes_[static_cast<size_t>(get().node)].hooks.push_back(std::move(hook));
+}
+
+void Tensor::set_grad(Tensor grad) const {
+  if (grad.defined()) {
+    require(grad.shape() == shape(), "set_grad", "gradient has shape {} but the tensor has {}",
+            grad.shape(), shape());
+    require_same_dtype("set_grad", grad, *this);
+    require_same_device("set_grad", grad, *this);
+    grad = as_leaf_gradient(std::move(grad));
+  }
+  get().grad = grad.impl();
 }
 
 void Tensor::backward() const {

@@ -1,6 +1,7 @@
 #include "autograd/tensor.h"
 
 #include <algorithm>
+#include <cstdint>
 
 #include <fmt/ranges.h>
 
@@ -32,6 +33,14 @@ std::vector<T> download(const Tensor& x) {
 void require_count(size_t given, const Shape& shape) {
   require(static_cast<int64_t>(given) == numel(shape), "from", "{} values do not fill shape {}",
           given, shape);
+}
+
+// Whether the view shows some element at several places, as expand() makes it.
+bool repeats_elements(const Tensor& x) {
+  for (int axis = 0; axis < x.rank(); ++axis) {
+    if (x.strides()[axis] == 0 && x.shape()[axis] > 1) return x.numel() > 0;
+  }
+  return false;
 }
 
 }  // namespace
@@ -71,7 +80,8 @@ Tensor Tensor::scalar(double value, DType dtype, Device device) {
 }
 
 Tensor Tensor::arange(int64_t count, DType dtype, Device device) {
-  require(count >= 0, "arange", "count is {}, must not be negative", count);
+  require(count >= 0 && count <= INT32_MAX, "arange", "count is {}, must be 0 to {}", count,
+          INT32_MAX);
   std::vector<double> values(static_cast<size_t>(count));
   for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i);
   return from(values, {count}, dtype, device);
@@ -132,12 +142,19 @@ std::string Tensor::to_string() const {
 }
 
 Tensor& Tensor::copy_(const Tensor& source) {
-  require(!(Tape::recording() && requires_grad()), "copy_",
-          "would overwrite a tensor that requires grad while a tape records; wrap it in NoGrad");
+  require(!(Tape::recording() && (requires_grad() || source.requires_grad())), "copy_",
+          "in-place writes have no gradient, but {} requires grad and a tape records; wrap the "
+          "write in NoGrad",
+          requires_grad() ? "the tensor" : "the source");
   require(broadcast_shapes("copy_", shape(), source.shape()) == shape(), "copy_",
           "source {} does not broadcast to {}", source.shape(), shape());
+  require(!repeats_elements(*this), "copy_",
+          "{} with strides {} shows elements more than once, so it cannot be written; clone() it",
+          shape(), strides());
   NoGrad pause;
-  const Tensor local = source.device() == device() ? source : to(source, device());
+  Tensor local = source.device() == device() ? source : to(source, device());
+  // Values that the copy itself would overwrite are read first.
+  if (local.get().storage == get().storage) local = clone(local);
   backend().copy(expand(local, shape()).view(), view());
   storage().bump_version();
   return *this;
@@ -145,7 +162,8 @@ Tensor& Tensor::copy_(const Tensor& source) {
 
 Tensor& Tensor::fill_(double value) {
   require(!(Tape::recording() && requires_grad()), "fill_",
-          "would overwrite a tensor that requires grad while a tape records; wrap it in NoGrad");
+          "in-place writes have no gradient, but the tensor requires grad and a tape records; wrap "
+          "the write in NoGrad");
   backend().fill(value, view());
   storage().bump_version();
   return *this;
@@ -161,16 +179,6 @@ Tensor& Tensor::set_requires_grad(bool value) {
           "call detach() first");
   get().requires_grad = value;
   return *this;
-}
-
-void Tensor::set_grad(const Tensor& grad) const {
-  if (grad.defined()) {
-    require(grad.shape() == shape(), "set_grad", "gradient has shape {} but the tensor has {}",
-            grad.shape(), shape());
-    require_same_dtype("set_grad", grad, *this);
-    require_same_device("set_grad", grad, *this);
-  }
-  get().grad = grad.impl();
 }
 
 Tensor make_view(const Tensor& x, int64_t offset, const Shape& shape, const Strides& strides) {

@@ -81,11 +81,11 @@ class Tensor {
   double item() const;
   std::vector<double> to_vector() const;
   std::vector<int32_t> to_ints() const;
-  // Shape, dtype and values, shortened in the middle when there are many.
+  // Dtype, shape and the first values in row-major order.
   std::string to_string() const;
 
-  // In-place writes, for initialisers, optimizers and buffers. They bump the storage's version;
-  // writing to a leaf that requires grad is an Error while a tape records.
+  // In-place writes, for initialisers, optimizers and buffers. They bump the storage's version and
+  // have no gradient, so a tensor or source that requires grad is an Error while a tape records.
   Tensor& copy_(const Tensor& source);  // converts dtype, broadcasts, moves between devices
   Tensor& fill_(double value);
 
@@ -93,7 +93,7 @@ class Tensor {
   bool requires_grad() const { return get().requires_grad; }
   Tensor& set_requires_grad(bool value = true);  // leaves of a floating dtype only
   Tensor grad() const { return Tensor(get().grad); }
-  void set_grad(const Tensor& grad) const;  // undefined clears it
+  void set_grad(Tensor grad) const;  // keeps a dense copy, or the buffer of a temporary
   void zero_grad() const { get().grad.reset(); }
   bool is_leaf() const { return get().node < 0; }
   // Keep grad() of a recorded tensor after backward, as leaves always do.

@@ -22,6 +22,23 @@ std::vector<Tensor> rerun(const CheckpointedFunction& fn, const std::vector<Tens
   return grads;
 }
 
+// Puts a generator, if there is one, back to an earlier state until the end of a scope.
+class Rewound {
+ public:
+  Rewound(Generator* generator, const Generator& earlier) : generator_(generator) {
+    if (generator_) now_ = std::exchange(*generator_, earlier);
+  }
+  ~Rewound() {
+    if (generator_) *generator_ = now_;
+  }
+  Rewound(const Rewound&) = delete;
+  Rewound& operator=(const Rewound&) = delete;
+
+ private:
+  Generator* generator_;
+  Generator now_;
+};
+
 }  // namespace
 
 Tensor checkpoint(const CheckpointedFunction& fn, const std::vector<Tensor>& inputs,
@@ -39,11 +56,9 @@ Tensor checkpoint(const CheckpointedFunction& fn, const std::vector<Tensor>& inp
   recorded.push_back(Tensor::empty({0}, output.dtype(), output.device()).set_requires_grad());
   return record("checkpoint", detach(output), std::span<const Tensor>(recorded),
                 [=](const Tensor& grad) {
-                  Generator after;
-                  if (generator) after = std::exchange(*generator, before);
+                  const Rewound rewound(generator, before);
                   std::vector<Tensor> grads = rerun(fn, inputs, grad);
-                  if (generator) *generator = after;
-                  grads.emplace_back();
+                  grads.emplace_back();  // of the stand-in
                   return grads;
                 });
 }
