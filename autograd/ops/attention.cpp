@@ -72,7 +72,7 @@ Tensor scaled_dot_product_attention(const Tensor& q_in, const Tensor& k_in, cons
   const auto mask_view = [mask] { return mask.defined() ? mask.view() : View(); };
   q.backend().attention(q.view(), k.view(), v.view(), mask_view(), options, out.view(), lse.view());
   const Tensor saved = detach(out);
-  out = record("attention", out, {q, k, v}, [=](const Tensor& grad) {
+  out = record(kOp, out, {q, k, v}, [=](const Tensor& grad) {
     Tensor dq = Tensor::empty_like(q), dk = Tensor::empty_like(k), dv = Tensor::empty_like(v);
     grad.backend().attention_backward(rows_dense(grad).view(), q.view(), k.view(), v.view(),
                                       mask_view(), saved.view(), lse.view(), options, dq.view(),

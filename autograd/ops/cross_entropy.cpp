@@ -1,4 +1,6 @@
 // Cross-entropy from logits. Saved: the logits and one log-sum-exp per row.
+#include <cstdint>
+
 #include "autograd/ops.h"
 
 namespace tapir {
@@ -40,6 +42,8 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets, Reduction redu
   require(targets.dtype() == DType::i32, "cross_entropy", "targets must be i32, got {}",
           targets.dtype());
   require_same_device("cross_entropy", logits, targets);
+  require(ignore_index >= INT32_MIN && ignore_index <= INT32_MAX, "cross_entropy",
+          "ignore_index {} is outside the range of i32", ignore_index);
   require(logits.rank() >= 1 && logits.size(-1) > 0, "cross_entropy",
           "logits must be [..., V], got {}", logits.shape());
   Shape expected = logits.shape();

@@ -125,6 +125,9 @@ Tensor as_matrices(const Operand& operand, const Shape& ellipsis, const std::str
 }  // namespace
 
 Tensor einsum(std::string_view equation, const Tensor& a, const Tensor& b) {
+  require_same_dtype("einsum", a, b);
+  require_same_device("einsum", a, b);
+  require_floating("einsum", a);
   const Equation parsed = parse(equation);
   Operand left = prepare(a, parsed.a, equation), right = prepare(b, parsed.b, equation);
   drop_private_axes(left, right, parsed.out);

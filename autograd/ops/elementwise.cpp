@@ -18,6 +18,12 @@ Operands broadcast(std::string_view op, const Tensor& a, const Tensor& b) {
   return {expand(a, shape), expand(b, shape)};
 }
 
+// The same for arithmetic, which bool tensors have none of.
+Operands broadcast_numbers(std::string_view op, const Tensor& a, const Tensor& b) {
+  require(a.dtype() != DType::boolean, op, "bool tensors have no arithmetic; convert with to()");
+  return broadcast(op, a, b);
+}
+
 Tensor compute(BinaryOp op, const Tensor& a, const Tensor& b) {
   Tensor out = Tensor::empty_like(a);
   a.backend().binary(op, a.view(), b.view(), out.view());
@@ -67,21 +73,21 @@ Tensor extremum(BinaryOp op, CompareOp wins, std::string_view name, const Tensor
 }  // namespace
 
 Tensor add(const Tensor& a, const Tensor& b) {
-  const Operands in = broadcast("add", a, b);
+  const Operands in = broadcast_numbers("add", a, b);
   return record("add", compute(BinaryOp::add, in.a, in.b), {in.a, in.b}, [](const Tensor& grad) {
     return std::vector{grad, grad};
   });
 }
 
 Tensor sub(const Tensor& a, const Tensor& b) {
-  const Operands in = broadcast("sub", a, b);
+  const Operands in = broadcast_numbers("sub", a, b);
   return record("sub", compute(BinaryOp::sub, in.a, in.b),
                 {{in.a, [](const Tensor& grad) { return grad; }},
                  {in.b, [](const Tensor& grad) { return -grad; }}});
 }
 
 Tensor mul(const Tensor& a, const Tensor& b) {
-  const Operands in = broadcast("mul", a, b);
+  const Operands in = broadcast_numbers("mul", a, b);
   const Tensor x = in.a, y = in.b;
   return record("mul", compute(BinaryOp::mul, x, y),
                 {{x, [y](const Tensor& grad) { return grad * y; }},
@@ -89,11 +95,13 @@ Tensor mul(const Tensor& a, const Tensor& b) {
 }
 
 Tensor div(const Tensor& a, const Tensor& b) {
-  const Operands in = broadcast("div", a, b);
+  const Operands in = broadcast_numbers("div", a, b);
   const Tensor x = in.a, y = in.b;
-  return record("div", compute(BinaryOp::div, x, y),
+  const Tensor out = compute(BinaryOp::div, x, y), value = detach(out);
+  // -g x / y^2 without the square, which would overflow first.
+  return record("div", out,
                 {{x, [y](const Tensor& grad) { return grad / y; }},
-                 {y, [x, y](const Tensor& grad) { return -(grad * x / square(y)); }}});
+                 {y, [y, value](const Tensor& grad) { return -(grad / y * value); }}});
 }
 
 Tensor pow(const Tensor& base, const Tensor& exponent) {
@@ -240,6 +248,8 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
 }
 
 Tensor masked_fill(const Tensor& x, const Tensor& mask, double value) {
+  require(mask.dtype() == DType::boolean, "masked_fill", "the mask must be bool, got {}",
+          mask.dtype());
   require(broadcast_shapes("masked_fill", x.shape(), mask.shape()) == x.shape(), "masked_fill",
           "mask {} does not broadcast to {}", mask.shape(), x.shape());
   return where(mask, Tensor::scalar(value, x.dtype(), x.device()), x);

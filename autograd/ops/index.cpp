@@ -28,13 +28,8 @@ void require_in_range(std::string_view op, std::string_view what, const Tensor& 
        coordinates(index.shape(), bad), bound, bound_name, bound);
 }
 
-// Both tensors with `axis` last and dense, for the kernels.
-struct Rows {
-  Tensor x, index;
-  int axis;
-};
-
-Rows rows_of(std::string_view op, const Tensor& x, int64_t axis, const Tensor& index) {
+// The axis counted from the front, once x and index are known to fit.
+int checked_axis(std::string_view op, const Tensor& x, int64_t axis, const Tensor& index) {
   require_index(op, index);
   require_same_device(op, x, index);
   const int at = normalize_axis(op, axis, x.rank());
@@ -43,7 +38,27 @@ Rows rows_of(std::string_view op, const Tensor& x, int64_t axis, const Tensor& i
   require(index.shape() == expected, op, "x is {} and index is {}; they may differ in axis {} only",
           x.shape(), index.shape(), at);
   require_in_range(op, "index", index, x.shape()[at], fmt::format("the size of axis {}", at));
+  return at;
+}
+
+// Both tensors with `axis` last and dense, for the kernels.
+struct Rows {
+  Tensor x, index;
+  int axis;
+};
+
+Rows rows_of(std::string_view op, const Tensor& x, int64_t axis, const Tensor& index) {
+  const int at = checked_axis(op, x, axis, index);
   return {contiguous(transpose(x, at, -1)), contiguous(transpose(index, at, -1)), at};
+}
+
+void require_source(std::string_view op, const Tensor& x, const Tensor& index,
+                    const Tensor& source) {
+  require_floating(op, x);
+  require_same_dtype(op, x, source);
+  require_same_device(op, x, source);
+  require(source.shape() == index.shape(), op, "source is {} but index is {}", source.shape(),
+          index.shape());
 }
 
 }  // namespace
@@ -62,10 +77,7 @@ Tensor gather(const Tensor& x, int64_t axis, const Tensor& index) {
 }
 
 Tensor scatter_add(const Tensor& x, int64_t axis, const Tensor& index, const Tensor& source) {
-  require_floating("scatter_add", x);
-  require_same_dtype("scatter_add", x, source);
-  require(source.shape() == index.shape(), "scatter_add", "source is {} but index is {}",
-          source.shape(), index.shape());
+  require_source("scatter_add", x, index, source);
   const Rows in = rows_of("scatter_add", x, axis, index);
   const Tensor rows = contiguous(transpose(source, in.axis, -1));
   const Tensor at = in.index;
@@ -79,7 +91,8 @@ Tensor scatter_add(const Tensor& x, int64_t axis, const Tensor& index, const Ten
 }
 
 Tensor scatter(const Tensor& x, int64_t axis, const Tensor& index, const Tensor& source) {
-  require_floating("scatter", x);
+  require_source("scatter", x, index, source);
+  checked_axis("scatter", x, axis, index);
   Tensor written;  // how often each element is written
   {
     NoGrad pause;
@@ -120,6 +133,8 @@ Tensor embedding(const Tensor& weight, const Tensor& ids) {
 Tensor index_select(const Tensor& x, int64_t axis, const Tensor& index) {
   require(index.rank() == 1, "index_select", "the index must be [n], got {}", index.shape());
   require_index("index_select", index);
+  require_floating("index_select", x);
+  require_same_device("index_select", x, index);
   const int at = normalize_axis("index_select", axis, x.rank());
   require_in_range("index_select", "index", index, x.shape()[at],
                    fmt::format("the size of axis {}", at));

@@ -10,12 +10,15 @@ Tensor as_operand(const Tensor& x) {
   return is_matmul_operand(x.view()) ? x : contiguous(x);
 }
 
-void require_inner(std::string_view op, const Tensor& a, const Tensor& b) {
+void require_operands(const Tensor& a, const Tensor& b) {
+  constexpr std::string_view op = "matmul";
   require_same_dtype(op, a, b);
   require_same_device(op, a, b);
   require_floating(op, a);
-  require(a.size(-1) == b.size(-2), op, "inner dimensions differ, a is {}, b is {}", a.shape(),
-          b.shape());
+  require(a.rank() >= 1 && b.rank() >= 1, op, "needs vectors or matrices, a is {}, b is {}",
+          a.shape(), b.shape());
+  require(a.size(-1) == b.size(b.rank() == 1 ? 0 : -2), op,
+          "inner dimensions differ, a is {}, b is {}", a.shape(), b.shape());
 }
 
 // Equal ranks >= 2 and equal leading axes.
@@ -47,11 +50,9 @@ Shape with_matrix(Shape lead, int64_t rows, int64_t columns) {
 }  // namespace
 
 Tensor matmul(const Tensor& a, const Tensor& b) {
-  require(a.rank() >= 1 && b.rank() >= 1, "matmul", "needs vectors or matrices, a is {}, b is {}",
-          a.shape(), b.shape());
+  require_operands(a, b);
   if (a.rank() == 1) return squeeze(matmul(unsqueeze(a, 0), b), b.rank() == 1 ? 0 : -2);
   if (b.rank() == 1) return squeeze(matmul(a, unsqueeze(b, 1)), -1);
-  require_inner("matmul", a, b);
   if (b.rank() == 2 && a.rank() > 2) {  // one matrix for all: a single tall product
     const Tensor rows = reshape(a, {numel(leading(a.shape())) * a.size(-2), a.size(-1)});
     return reshape(batched(rows, b), with_matrix(leading(a.shape()), a.size(-2), b.size(-1)));
@@ -90,6 +91,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   if (bias.defined()) {
     require(bias.shape() == Shape{outputs}, "linear", "bias is {} but weight is {} [out, in]",
             bias.shape(), weight.shape());
+    require_same_dtype("linear", x, bias);
     out = out + bias;
   }
   return reshape(out, out_shape);

@@ -1,4 +1,5 @@
 // Random tensors, dropout and sampling. All numbers come from the caller's Generator.
+#include <algorithm>
 #include <cmath>
 
 #include "autograd/ops.h"
@@ -6,39 +7,44 @@
 namespace tapir {
 namespace {
 
-Tensor draw(RandomKind kind, const Shape& shape, double bound, Generator& generator, DType dtype,
-            Device device) {
-  require(is_floating(dtype), "random", "needs a floating dtype, got {}", dtype);
+Tensor draw(std::string_view op, RandomKind kind, const Shape& shape, double bound,
+            Generator& generator, DType dtype, Device device) {
+  require(is_floating(dtype), op, "needs a floating dtype, got {}", dtype);
   Tensor out = Tensor::empty(shape, dtype, device);
   const uint64_t offset = generator.reserve(static_cast<uint64_t>(out.numel()));
   out.backend().random(kind, generator.seed(), offset, bound, out.view());
   return out;
 }
 
-// One row of cumulative weights -> the index that the uniform number u in [0, 1) falls on.
+// One row of cumulative weights -> the index that the uniform number u in [0, 1) falls on: the
+// first whose sum exceeds u times the total. Where rounding makes that product the total itself,
+// the first that reaches the total; its weight is not zero either.
 int32_t index_of(const std::vector<double>& cumulative, double u) {
-  const double target = u * cumulative.back();
-  size_t i = 0;
-  while (i + 1 < cumulative.size() && cumulative[i] <= target) ++i;
-  return static_cast<int32_t>(i);
+  auto found = std::upper_bound(cumulative.begin(), cumulative.end(), u * cumulative.back());
+  if (found == cumulative.end()) {
+    found = std::lower_bound(cumulative.begin(), cumulative.end(), cumulative.back());
+  }
+  return static_cast<int32_t>(found - cumulative.begin());
 }
 
 }  // namespace
 
 Tensor rand(const Shape& shape, Generator& generator, DType dtype, Device device) {
-  return draw(RandomKind::uniform, shape, 0, generator, dtype, device);
+  return draw("rand", RandomKind::uniform, shape, 0, generator, dtype, device);
 }
 
 Tensor randn(const Shape& shape, Generator& generator, DType dtype, Device device) {
-  return draw(RandomKind::normal, shape, 0, generator, dtype, device);
+  return draw("randn", RandomKind::normal, shape, 0, generator, dtype, device);
 }
 
 Tensor trunc_normal(const Shape& shape, double std, double bound, Generator& generator, DType dtype,
                     Device device) {
-  require(std >= 0 && bound > 0, "trunc_normal",
+  require(std >= 0 && std::isfinite(std) && bound > 0, "trunc_normal",
           "std {} must not be negative and bound {} must be positive", std, bound);
   NoGrad pause;
-  return draw(RandomKind::truncated_normal, shape, bound, generator, dtype, device) * std;
+  return draw("trunc_normal", RandomKind::truncated_normal, shape, bound, generator, dtype,
+              device) *
+         std;
 }
 
 Tensor dropout(const Tensor& x, double p, Generator& generator) {
@@ -76,6 +82,8 @@ Tensor multinomial(const Tensor& probabilities, int64_t count, Generator& genera
       cumulative[i] = total += value;
     }
     require(total > 0, "multinomial", "all probabilities of row {} are zero", row);
+    require(std::isfinite(total), "multinomial", "the probabilities of row {} add up to {}", row,
+            total);
     for (int64_t i = 0; i < count; ++i) drawn.push_back(index_of(cumulative, generator.uniform()));
   }
   Shape shape = probabilities.shape();

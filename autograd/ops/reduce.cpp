@@ -42,6 +42,13 @@ int64_t reduced_count(const Tensor& x, const Shape& kept) {
   return count;
 }
 
+// fn(x) computed in the dtype of statistics and rounded once, so that 16-bit floats do not lose
+// digits, or overflow, on the way.
+template <typename Function>
+Tensor in_statistics_dtype(const Tensor& x, Function fn) {
+  return to(fn(to(x, accum_dtype(x.dtype()))), x.dtype());
+}
+
 Tensor softmax_of_rows(const Tensor& x, bool log) {
   Tensor out = Tensor::empty_like(x);
   x.backend().softmax(x.view(), log, out.view());
@@ -63,6 +70,7 @@ Tensor softmax_along(std::string_view op, const Tensor& x, int64_t axis, bool lo
 }  // namespace
 
 Tensor sum(const Tensor& x, const std::vector<int64_t>& axes, bool keepdim) {
+  require(x.dtype() != DType::boolean, "sum", "needs numbers, got bool; convert with to()");
   const Shape kept = kept_shape("sum", x, axes);
   Tensor out = Tensor::empty(kept, x.dtype(), x.device());
   x.backend().reduce(ReduceOp::sum, x.view(), out.view());
@@ -77,7 +85,9 @@ Tensor mean(const Tensor& x, const std::vector<int64_t>& axes, bool keepdim) {
   require_floating("mean", x);
   const int64_t count = reduced_count(x, kept_shape("mean", x, axes));
   require(count > 0, "mean", "of no elements, shape {}", x.shape());
-  return sum(x, axes, keepdim) * (1.0 / static_cast<double>(count));
+  return in_statistics_dtype(x, [&](const Tensor& wide) {
+    return sum(wide, axes, keepdim) * (1.0 / static_cast<double>(count));
+  });
 }
 
 Tensor var(const Tensor& x, const std::vector<int64_t>& axes, bool unbiased, bool keepdim) {
@@ -85,8 +95,10 @@ Tensor var(const Tensor& x, const std::vector<int64_t>& axes, bool unbiased, boo
   const int64_t count = reduced_count(x, kept_shape("var", x, axes)) - (unbiased ? 1 : 0);
   require(count > 0, "var", "shape {} has too few elements to reduce{}", x.shape(),
           unbiased ? "; pass unbiased = false for one" : "");
-  const Tensor deviation = x - mean(x, axes, true);
-  return sum(square(deviation), axes, keepdim) * (1.0 / static_cast<double>(count));
+  return in_statistics_dtype(x, [&](const Tensor& wide) {
+    const Tensor deviation = wide - mean(wide, axes, true);
+    return sum(square(deviation), axes, keepdim) * (1.0 / static_cast<double>(count));
+  });
 }
 
 Tensor max(const Tensor& x, int64_t axis, bool keepdim) {
@@ -122,15 +134,18 @@ Tensor argmax(const Tensor& x, int64_t axis, bool keepdim) {
 Tensor logsumexp(const Tensor& x, int64_t axis, bool keepdim) {
   require_floating("logsumexp", x);
   const int at = normalize_axis("logsumexp", axis, x.rank());
+  require(x.shape()[at] > 0, "logsumexp", "of no elements along axis {} of {}", at, x.shape());
   Tensor out;
   {
     NoGrad pause;
-    const Tensor top = max(x, at, true);
-    // An infinite maximum must not be subtracted from itself.
-    const Tensor infinite = eq(
-        abs(top), Tensor::scalar(std::numeric_limits<double>::infinity(), x.dtype(), x.device()));
-    const Tensor shift = masked_fill(top, infinite, 0);
-    out = log(sum(exp(x - shift), {at}, true)) + shift;
+    out = in_statistics_dtype(x, [at](const Tensor& wide) {
+      const Tensor top = max(wide, at, true);
+      // An infinite maximum must not be subtracted from itself.
+      const Tensor infinite = eq(abs(top), Tensor::scalar(std::numeric_limits<double>::infinity(),
+                                                          wide.dtype(), wide.device()));
+      const Tensor shift = masked_fill(top, infinite, 0);
+      return log(sum(exp(wide - shift), {at}, true)) + shift;
+    });
     if (!keepdim) out = squeeze(out, at);
   }
   return record("logsumexp", out, {x}, [x, at, keepdim](const Tensor& grad) {

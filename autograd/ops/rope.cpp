@@ -18,6 +18,7 @@ Tensor rope(const Tensor& x, const Tensor& cos, const Tensor& sin, const Tensor&
   require(cos.dtype() == accum_dtype(x.dtype()) && sin.dtype() == cos.dtype(), "rope",
           "the tables are {} but for x of {} they must be {}", cos.dtype(), x.dtype(),
           accum_dtype(x.dtype()));
+  for (const Tensor& other : {cos, sin, positions}) require_same_device("rope", x, other);
   require(positions.dtype() == DType::i32, "rope", "positions must be i32, got {}",
           positions.dtype());
   require(positions.shape() == Shape{time} || (positions.shape() == Shape{batch, time}), "rope",

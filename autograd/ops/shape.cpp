@@ -176,9 +176,9 @@ Tensor slice(const Tensor& x, int64_t axis, int64_t start, int64_t stop, int64_t
   const int64_t first = from_front(start), last = std::max(first, from_front(stop));
   Shape shape = x.shape();
   Strides strides = x.strides();
-  shape[at] = (last - first + step - 1) / step;
+  shape[at] = first == last ? 0 : (last - first - 1) / step + 1;
   const int64_t offset = x.get().offset + first * strides[at];
-  strides[at] *= step;
+  if (shape[at] > 1) strides[at] *= step;
   const Shape original = x.shape();
   return record("slice", make_view(x, offset, shape, strides), {x}, [=](const Tensor& grad) {
     Tensor dx = Tensor::zeros(original, grad.dtype(), grad.device());
@@ -237,6 +237,8 @@ Tensor stack(const std::vector<Tensor>& parts, int64_t axis) {
   for (const Tensor& part : parts) {
     require(part.shape() == parts.front().shape(), "stack", "shapes {} and {} differ",
             parts.front().shape(), part.shape());
+    require_same_dtype("stack", parts.front(), part);
+    require_same_device("stack", parts.front(), part);
     rows.push_back(unsqueeze(part, axis));
   }
   return cat(rows, axis);
