@@ -31,7 +31,6 @@ struct OpCase {
   std::vector<OpInput> inputs;
   OpFunction run;
   OpFunction reference = nullptr;  // the same from other operations or plain host loops
-  bool f32_comparable = true;      // false where rounding alone changes the result by much
 
   std::string name() const { return op + " " + variant; }
 };

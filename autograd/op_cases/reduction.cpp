@@ -34,11 +34,8 @@ void add_sums(std::vector<OpCase>& cases) {
                        [axes](const Inputs& in) {
                          const Tensor m = mean(in[0], axes, true);
                          const double n = static_cast<double>(in[0].numel() / m.numel());
-                         const Tensor square_of_mean =
-                             sum(square(m) * n, axes.empty() ? axes : axes);
-                         return (sum(square(in[0]), axes) - square_of_mean) / (n - 1);
-                       },
-                       /*f32_comparable=*/false});
+                         return (sum(square(in[0]), axes) - sum(square(m) * n, axes)) / (n - 1);
+                       }});
     }
   }
   cases.push_back(

@@ -20,7 +20,7 @@ void add_views(std::vector<OpCase>& cases) {
   cases.push_back(
       {"reshape", "[1] to []", {{{1}}}, [](const Inputs& in) { return reshape(in[0], {}); }});
   cases.push_back({"view", "merging axes of a permute", {{{2, 3, 4}}}, [](const Inputs& in) {
-                     return view(permute(in[0], {1, 2, 0}), {12, 2});
+                     return view(permute(contiguous(in[0]), {1, 2, 0}), {12, 2});
                    }});
   cases.push_back({"transpose", "[2, 3, 5]", {{{2, 3, 5}}}, [](const Inputs& in) {
                      return transpose(in[0], 0, 2);
