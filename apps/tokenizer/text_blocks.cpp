@@ -5,8 +5,11 @@
 
 namespace tapir::app {
 
-TextBlocks::TextBlocks(SafeCut safe_cut, Consumer consumer)
-    : safe_cut_(std::move(safe_cut)), consumer_(std::move(consumer)) {}
+TextBlocks::TextBlocks(SafeCut safe_cut, Consumer consumer, Limits limits)
+    : safe_cut_(std::move(safe_cut)),
+      consumer_(std::move(consumer)),
+      limits_(limits),
+      buffer_limit_(limits.gathered) {}
 
 void TextBlocks::add_text(std::string_view text) {
   while (!text.empty()) {
@@ -16,7 +19,7 @@ void TextBlocks::add_text(std::string_view text) {
     if (buffer_.size() < buffer_limit_) return;
     hand_out(false);
     // A long rest has no place to cut yet: wait for twice as much before the next look.
-    buffer_limit_ = std::max(kBufferBytes, 2 * buffer_.size());
+    buffer_limit_ = std::max(limits_.gathered, 2 * buffer_.size());
   }
 }
 
@@ -43,17 +46,17 @@ void TextBlocks::hand_out(bool all) {
 }
 
 size_t TextBlocks::cut(std::string_view text, bool complete, std::vector<Block>& blocks) const {
-  size_t window = kBlockBytes;
+  size_t window = limits_.block;
   while (text.size() > window) {
     size_t end = safe_cut_(text.substr(0, window));
-    if (end == 0 && window >= kLongestPiece) end = window;
+    if (end == 0 && window >= limits_.longest_piece) end = window;
     if (end == 0) {
       window *= 2;
       continue;
     }
     blocks.push_back({text.substr(0, end)});
     text.remove_prefix(end);
-    window = kBlockBytes;
+    window = limits_.block;
   }
   const size_t end = complete ? text.size() : safe_cut_(text);
   if (end > 0) blocks.push_back({text.substr(0, end)});

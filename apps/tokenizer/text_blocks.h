@@ -9,8 +9,8 @@
 
 namespace tapir::app {
 
-// Memory stays bounded however long the text is: about 16 MiB are gathered at a time, more only
-// where the text has no place to cut, and a piece beyond 64 MiB is cut anyway.
+// Memory stays bounded however long the text is: text is gathered up to a limit, beyond it only
+// where there is no place to cut, and what is longer than the longest piece is cut anyway.
 class TextBlocks {
  public:
   struct Block {
@@ -22,7 +22,15 @@ class TextBlocks {
   using SafeCut = std::function<size_t(std::string_view)>;
   using Consumer = std::function<void(const std::vector<Block>&)>;
 
-  TextBlocks(SafeCut safe_cut, Consumer consumer);
+  // In bytes.
+  struct Limits {
+    size_t gathered = size_t{16} << 20;
+    size_t block = size_t{256} << 10;
+    size_t longest_piece = size_t{64} << 20;
+  };
+
+  TextBlocks(SafeCut safe_cut, Consumer consumer) : TextBlocks(safe_cut, consumer, Limits()) {}
+  TextBlocks(SafeCut safe_cut, Consumer consumer, Limits limits);
 
   // The next portion of the current document; it may be cut anywhere.
   void add_text(std::string_view text);
@@ -34,10 +42,6 @@ class TextBlocks {
   void finish() { hand_out(true); }
 
  private:
-  static constexpr size_t kBufferBytes = size_t{16} << 20;
-  static constexpr size_t kBlockBytes = size_t{256} << 10;
-  static constexpr size_t kLongestPiece = size_t{64} << 20;
-
   void hand_out(bool all);
 
   // Appends the blocks of `text`; gives the length of a rest that may go on, 0 if `complete`.
@@ -45,8 +49,9 @@ class TextBlocks {
 
   SafeCut safe_cut_;
   Consumer consumer_;
+  Limits limits_;
   std::string buffer_;
-  size_t buffer_limit_ = kBufferBytes;
+  size_t buffer_limit_;
   std::vector<size_t> document_ends_;  // positions in buffer_
 };
 

@@ -86,8 +86,9 @@ void TokenFile::read_header(const uint8_t* bytes, uint64_t file_size) {
           table + 8 * (blocks + 1));
   uint64_t table_checksum = 0;
   std::memcpy(&table_checksum, bytes + table + 8 * blocks, 8);
-  require(token_format::checksum(bytes + table, 8 * blocks) == table_checksum, kOp,
-          "the checksums of {} are corrupted", name);
+  const uint64_t ids_end = sizeof(Header) + id_bytes;
+  require(token_format::checksum(bytes + ids_end, table + 8 * blocks - ids_end) == table_checksum,
+          kOp, "the checksums of {} are corrupted", name);
   ids_ = bytes + sizeof(Header);
   checksums_ = bytes + table;
   size_ = static_cast<int64_t>(header.count);

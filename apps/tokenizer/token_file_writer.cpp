@@ -80,12 +80,13 @@ void TokenFileWriter::finish() {
   if (!state_->block.empty()) flush_block();
   Header& header = state_->header;
   const uint64_t id_bytes = header.count * header.bytes_per_id;
-  const uint64_t zero = 0;
-  write_bytes(&zero, token_format::round_up_to_8(id_bytes) - id_bytes);
-  const uint64_t table_bytes = 8 * state_->checksums.size();
-  const uint64_t table_checksum = token_format::checksum(state_->checksums.data(), table_bytes);
-  write_bytes(state_->checksums.data(), table_bytes);
-  write_bytes(&table_checksum, sizeof(table_checksum));
+  // The padding is part of what the last checksum covers.
+  std::vector<uint8_t> tail(token_format::round_up_to_8(id_bytes) - id_bytes);
+  const auto* const table = reinterpret_cast<const uint8_t*>(state_->checksums.data());
+  tail.insert(tail.end(), table, table + 8 * state_->checksums.size());
+  const uint64_t tail_checksum = token_format::checksum(tail.data(), tail.size());
+  write_bytes(tail.data(), tail.size());
+  write_bytes(&tail_checksum, sizeof(tail_checksum));
   header.header_checksum = token_format::checksum(&header, offsetof(Header, header_checksum));
   std::rewind(state_->file);
   write_bytes(&header, sizeof(header));

@@ -14,8 +14,8 @@ inline constexpr char kMagic[8] = {'T', 'A', 'P', 'I', 'R', 'T', 'O', 'K'};
 inline constexpr uint32_t kVersion = 1;
 inline constexpr size_t kHashDigits = 16;
 
-// The ids follow in blocks of this many bytes, the last one shorter; then, at the next multiple of
-// eight, the checksum of each block, and the checksum of all those.
+// The ids follow in blocks of this many bytes, the last one shorter; then, from the next multiple
+// of eight on, the checksum of each block, and last the checksum of all bytes behind the ids.
 inline constexpr size_t kBlockBytes = size_t{64} << 10;
 
 struct Header {
