@@ -1,0 +1,140 @@
+#include "apps/checkpoint.h"
+
+#include <nlohmann/json.hpp>
+
+#include "apps/cli/setting_json.h"
+#include "apps/files.h"
+#include "apps/tokenizer/file_io.h"
+#include "apps/tokenizer/strict_json.h"
+#include "autograd/serialize.h"
+
+namespace tapir::app {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kOp = "checkpoint";
+constexpr int64_t kFormat = 1;  // raised when older programs could not read the folder any more
+
+constexpr const char* kModelFile = "model.safetensors";
+constexpr const char* kOptimizerFile = "optimizer.safetensors";
+constexpr const char* kTokenizerFile = "tokenizer.json";
+constexpr const char* kStateFile = "state.json";
+
+Json state_to_json(const TrainingState& state) {
+  // Seeds use all 64 bits, which JSON numbers do not hold.
+  Json json = {{"step", state.step},
+               {"seconds", state.seconds},
+               {"dropout_seed", fmt::format("{:016x}", state.dropout.seed())},
+               {"dropout_offset", state.dropout.offset()},
+               {"best_loss", nullptr},
+               {"best_step", state.best_step},
+               {"evaluations_since_best", state.evaluations_since_best}};
+  if (state.best_loss) json["best_loss"] = *state.best_loss;
+  return json;
+}
+
+TrainingState state_from_json(const JsonValue& json, const std::string& where) {
+  const auto name = [&](std::string_view key) { return fmt::format("{}: {}", where, key); };
+  TrainingState state;
+  state.step = json["step"].integer(name("step"));
+  state.seconds = json["seconds"].number(name("seconds"));
+  const std::string& seed = json["dropout_seed"].string(name("dropout_seed"));
+  char* end = nullptr;
+  const uint64_t bits = std::strtoull(seed.c_str(), &end, 16);
+  require(*end == '\0' && seed.size() == 16, kOp, "{} is no seed: {}", name("dropout_seed"), seed);
+  state.dropout = Generator(
+      bits, static_cast<uint64_t>(json["dropout_offset"].integer(name("dropout_offset"))));
+  const JsonValue& best = json["best_loss"];
+  if (!best.is_null()) state.best_loss = best.number(name("best_loss"));
+  state.best_step = json["best_step"].integer(name("best_step"));
+  state.evaluations_since_best =
+      json["evaluations_since_best"].integer(name("evaluations_since_best"));
+  return state;
+}
+
+Json info_to_json(const CheckpointContents& contents) {
+  RunConfig config = contents.config;
+  return {{"format", kFormat},
+          {"program", "tapir " TAPIR_VERSION},
+          {"training", state_to_json(contents.state)},
+          {"documents", contents.documents},
+          {"tokenizer_hash", contents.tokenizer.hash()},
+          {"config", settings_to_json(settings(config))}};
+}
+
+}  // namespace
+
+void write_checkpoint(const fs::path& folder, const CheckpointContents& contents) {
+  const fs::path temporary = folder.parent_path() / ("." + folder.filename().string() + ".new");
+  std::error_code error;
+  fs::remove_all(temporary, error);
+  fs::create_directories(temporary, error);
+  require(!error, kOp, "cannot create {}: {}", temporary.string(), error.message());
+  save_safetensors(temporary / kModelFile, contents.model.state_dict());
+  save_safetensors(temporary / kOptimizerFile, contents.optimizer.state_dict());
+  write_file_atomically(temporary / kTokenizerFile, tokenizer_to_json(contents.tokenizer));
+  // A path in the configuration need not be valid UTF-8, which JSON has to be.
+  const std::string state =
+      info_to_json(contents).dump(2, ' ', false, Json::error_handler_t::replace);
+  write_file_atomically(temporary / kStateFile, state + "\n");
+  move_folder_into_place(temporary, folder);
+}
+
+CheckpointInfo read_checkpoint_info(const fs::path& folder) {
+  const fs::path path = folder / kStateFile;
+  require(fs::exists(path), kOp, "{} has no {}, so it is no checkpoint of tapir", folder.string(),
+          kStateFile);
+  const std::string where = path.string();
+  const JsonValue json = parse_strict_json(read_file(path), where);
+  const int64_t format = json["format"].integer(where + ": format");
+  require(format == kFormat, kOp, "{} has format {}, this program reads format {}", where, format,
+          kFormat);
+  CheckpointInfo info;
+  info.state = state_from_json(json["training"], where);
+  info.documents = json["documents"].integer(where + ": documents");
+  info.tokenizer_hash = json["tokenizer_hash"].string(where + ": tokenizer_hash");
+  settings_from_json(json["config"], settings(info.config), where);
+  info.config.validate();
+  return info;
+}
+
+LoadedModel load_model(const fs::path& folder, Device device) {
+  LoadedModel loaded{folder, read_checkpoint_info(folder), nullptr, nullptr};
+  loaded.tokenizer = load_tokenizer(folder / kTokenizerFile);
+  require(loaded.tokenizer->hash() == loaded.info.tokenizer_hash, kOp,
+          "{} is not the tokenizer that the model in {} was trained with (hash {}, expected {})",
+          kTokenizerFile, folder.string(), loaded.tokenizer->hash(), loaded.info.tokenizer_hash);
+  Generator unused;
+  const auto config = loaded.info.config.model.transformer(loaded.tokenizer->vocab_size());
+  loaded.model = std::make_unique<nn::TransformerLM>(config, unused, DType::f32, device);
+  const fs::path path = folder / kModelFile;
+  try {
+    loaded.model->load_state_dict(load_safetensors(path).tensors);
+  } catch (const Error& error) {
+    fail(kOp, "{} does not fit its configuration: {}", path.string(), error.what());
+  }
+  return loaded;
+}
+
+fs::path find_checkpoint(const fs::path& path, const std::string& which) {
+  require(fs::exists(path), kOp, "there is no run or checkpoint {}", path.string());
+  if (fs::exists(path / kStateFile)) {
+    require(which.empty(), kOp, "{} is one checkpoint, not a run to choose '{}' from",
+            path.string(), which);
+    return path;
+  }
+  const fs::path folder = path / "checkpoints";
+  require(fs::is_directory(folder), kOp,
+          "{} holds no checkpoints; is it the folder given to `tapir train --out`?", path.string());
+  if (which.empty()) {
+    return fs::exists(folder / "best") ? folder / "best" : find_checkpoint(path, "last");
+  }
+  const bool named = which == "last" || which == "best";
+  const fs::path checkpoint = folder / (named ? which : "step-" + which);
+  require(fs::exists(checkpoint), kOp, "{} has no checkpoint '{}'", path.string(), which);
+  return checkpoint;
+}
+
+}  // namespace tapir::app

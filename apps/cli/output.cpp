@@ -1,0 +1,47 @@
+#include "apps/cli/output.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "backends/error.h"
+
+namespace tapir::app {
+namespace {
+
+// Writes all of it; false leaves the reason in errno.
+bool write_all(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(descriptor, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    text.remove_prefix(static_cast<size_t>(written));
+  }
+  return true;
+}
+
+}  // namespace
+
+void write_output(std::string_view text) {
+  if (write_all(STDOUT_FILENO, text)) return;
+  if (errno == EPIPE) throw OutputClosed();
+  fail("standard output", "cannot be written: {}", std::strerror(errno));
+}
+
+void write_message(std::string_view text) {
+  write_all(STDERR_FILENO, text);
+}
+
+bool output_is_terminal() {
+  return isatty(STDOUT_FILENO) == 1;
+}
+
+int terminal_width() {
+  winsize size{};
+  const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return known ? size.ws_col : 80;
+}
+
+}  // namespace tapir::app

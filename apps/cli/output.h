@@ -1,0 +1,35 @@
+// Writing for people and for other programs.
+#pragma once
+
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace tapir::app {
+
+// The reader of standard output has gone away (`tapir generate ... | head -1`): end quietly.
+struct OutputClosed {};
+
+// Writes to standard output at once. Throws OutputClosed when nobody reads it any more; every
+// other failure (a full disk) is an Error.
+void write_output(std::string_view text);
+
+template <typename... Args>
+void print_output(fmt::format_string<Args...> format, Args&&... args) {
+  write_output(fmt::format(format, std::forward<Args>(args)...));
+}
+
+// Writes to standard error, where messages go that are not the result. A failure is ignored.
+void write_message(std::string_view text);
+
+template <typename... Args>
+void print_message(fmt::format_string<Args...> format, Args&&... args) {
+  write_message(fmt::format(format, std::forward<Args>(args)...));
+}
+
+// Whether people read it, rather than a file or a program.
+bool output_is_terminal();
+// Columns of the terminal on standard output; 80 when there is none.
+int terminal_width();
+
+}  // namespace tapir::app

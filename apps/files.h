@@ -1,0 +1,20 @@
+// Folders that appear whole or not at all.
+#pragma once
+
+#include <filesystem>
+
+namespace tapir::app {
+
+// Forces the names in a folder to the disk.
+void sync_folder(const std::filesystem::path& folder);
+
+// Moves `source` to `target` in one step that survives a crash; a folder that was there before is
+// removed afterwards. Both must be in the same folder.
+void move_folder_into_place(const std::filesystem::path& source,
+                            const std::filesystem::path& target);
+
+// Makes `link` a symbolic link to `target` (relative to the link), replacing an earlier link in
+// one step.
+void replace_link(const std::filesystem::path& link, const std::filesystem::path& target);
+
+}  // namespace tapir::app

@@ -1,0 +1,187 @@
+#include "apps/run_config.h"
+
+#include <algorithm>
+
+namespace tapir::app {
+namespace {
+
+using Settings = std::vector<Setting>;
+
+// Keeps sizes far from overflow; no machine trains anything near it.
+constexpr double kMostSize = 1 << 24;
+
+Choice position_choice(bool& rope) {
+  return {{"rope", "none"},
+          [&rope] { return std::string(rope ? "rope" : "none"); },
+          [&rope](std::string_view name) { rope = name == "rope"; }};
+}
+
+Choice rope_layout_choice(RopeLayout& layout) {
+  return {{"interleaved", "half_split"},
+          [&layout] { return std::string(nn::name_of(layout)); },
+          [&layout](std::string_view name) { layout = nn::parse_rope_layout(name); }};
+}
+
+Choice device_choice(std::string& device) {
+  return {{"auto", "cpu", "cuda"},
+          [&device] { return device; },
+          [&device](std::string_view name) { device = name; }};
+}
+
+void add_model(Settings& list, ModelConfig& m) {
+  const std::string group = "model";
+  list.insert(
+      list.end(),
+      {
+          {group, "layers", &m.layers, "Transformer blocks", 1, kMostSize},
+          {group, "heads", &m.heads, "Attention heads; they divide --d-model", 1, kMostSize},
+          {group, "kv-heads", &m.kv_heads,
+           "Heads of keys and values, shared by groups of attention heads; they divide --heads", 1,
+           kMostSize},
+          {group, "d-model", &m.d_model, "Width of the model", 1, kMostSize},
+          {group, "d-ff", &m.d_ff,
+           "Width of the feed-forward layers; by default 4 (swiglu: 8/3) times --d-model", 1,
+           kMostSize},
+          {group, "context", &m.context, "Tokens that the model sees at once", 1, kMostSize},
+          {group, "norm", choice_of(m.norm, {"rms", "layer", "none"}, nn::parse_norm_kind),
+           "Normalisation layers"},
+          {group, "norm-position",
+           choice_of(m.norm_position, {"pre", "post"}, nn::parse_norm_position),
+           "Before or after each sublayer"},
+          {group, "norm-bias", &m.norm_bias, "Give LayerNorm a bias"},
+          {group, "ffn",
+           choice_of(m.ffn, {"swiglu", "silu", "relu", "gelu", "gelu_tanh"},
+                     nn::parse_feed_forward_kind),
+           "Feed-forward layers"},
+          {group, "position", position_choice(m.rope), "Position embedding"},
+          {group, "rope-theta", &m.rope_theta, "Base of RoPE's wavelengths", 1, 1e12},
+          {group, "rope-layout", rope_layout_choice(m.rope_layout),
+           "Which elements RoPE rotates together"},
+          {group, "tie-embeddings", &m.tie_embeddings,
+           "Use the embedding matrix as the output layer too"},
+          {group, "qkv-bias", &m.qkv_bias, "Give the q, k and v projections a bias"},
+          {group, "dropout", &m.dropout, "Probability of dropping an activation, below 1", 0,
+           0.999999},
+      });
+}
+
+void add_data(Settings& list, DataConfig& d) {
+  const std::string group = "data";
+  list.insert(list.end(), {
+                              {group, "data", &d.paths, "Text files and folders to train on"},
+                              {group, "val-data", &d.validation_paths,
+                               "Text to validate on, instead of a part of --data"},
+                              {group, "val-fraction", &d.validation_fraction,
+                               "Part of the text that is kept for validation", 0, 0.9},
+                              {group, "tokenizer", &d.tokenizer, "How text becomes tokens: byte"},
+                          });
+}
+
+void add_optimizer(Settings& list, OptimizerConfig& o) {
+  const std::string group = "optimizer";
+  list.insert(
+      list.end(),
+      {
+          {group, "lr", &o.lr, "Highest learning rate", 0, 1e6},
+          {group, "min-lr", &o.min_lr, "Learning rate at the end", 0, 1e6},
+          {group, "warmup", &o.warmup,
+           "Steps until the learning rate is at its highest; auto: a tenth of the run, at most 100",
+           0, 1e15},
+          {group, "schedule",
+           choice_of(o.schedule, {"cosine", "linear", "constant", "wsd"},
+                     optim::parse_schedule_kind),
+           "Learning rate after the warm-up"},
+          {group, "decay-steps", &o.decay_steps, "Steps of wsd's decay at the end", 0, 1e15},
+          {group, "weight-decay", &o.weight_decay, "AdamW's decay of matrices", 0, 1e6},
+          {group, "beta1", &o.beta1, "AdamW's decay of the mean gradient", 0, 0.9999999},
+          {group, "beta2", &o.beta2, "AdamW's decay of the squared gradient", 0, 0.9999999},
+          {group, "eps", &o.eps, "AdamW's epsilon", 0, 1},
+          {group, "clip", &o.clip, "Largest gradient norm; 0 switches clipping off", 0, 1e9},
+      });
+}
+
+void add_training(Settings& list, TrainingConfig& t) {
+  const std::string group = "training";
+  list.insert(
+      list.end(),
+      {
+          {group, "steps", &t.steps, "Optimizer steps", 1, 1e15},
+          {group, "batch", &t.batch, "Sequences per micro-batch", 1, kMostSize},
+          {group, "accumulate", &t.accumulate, "Micro-batches per step", 1, kMostSize},
+          {group, "seed", &t.seed, "Of everything random in the run", 0, 9e15},
+          {group, "threads", &t.threads, "CPU threads; 0: as many as physical cores", 0, 256},
+          {group, "device", device_choice(t.device), "Where to compute"},
+          {group, "eval-every", &t.eval_every, "Steps between validations; 0: never", 0, 1e15},
+          {group, "eval-batches", &t.eval_batches, "Batches in a validation", 1, 1e9},
+      });
+}
+
+}  // namespace
+
+nn::TransformerConfig ModelConfig::transformer(int64_t vocab_size) const {
+  nn::TransformerConfig config;
+  config.vocab_size = vocab_size;
+  config.max_seq_len = context;
+  config.d_model = d_model;
+  config.n_layers = layers;
+  config.n_heads = heads;
+  config.n_kv_heads = kv_heads;
+  config.d_ff = d_ff;
+  config.norm = norm;
+  config.norm_position = norm_position;
+  config.norm_bias = norm_bias ? nn::Bias::yes : nn::Bias::no;
+  config.ffn = ffn;
+  config.rope_theta = rope ? std::optional(rope_theta) : std::nullopt;
+  config.rope_layout = rope_layout;
+  config.tie_embeddings = tie_embeddings;
+  config.qkv_bias = qkv_bias ? nn::Bias::yes : nn::Bias::no;
+  config.dropout = dropout;
+  return config;
+}
+
+std::vector<Setting> settings(RunConfig& config) {
+  Settings list;
+  add_model(list, config.model);
+  add_data(list, config.data);
+  add_optimizer(list, config.optimizer);
+  add_training(list, config.training);
+  return list;
+}
+
+void RunConfig::validate() const {
+  constexpr std::string_view kOp = "train";
+  require(model.d_model % model.heads == 0, kOp,
+          "--d-model {} is not a multiple of --heads {}; each head gets an equal part",
+          model.d_model, model.heads);
+  const int64_t kv_heads = model.kv_heads.value_or(model.heads);
+  require(model.heads % kv_heads == 0, kOp, "--heads {} is not a multiple of --kv-heads {}",
+          model.heads, kv_heads);
+  require(!model.rope || model.d_model / model.heads % 2 == 0, kOp,
+          "RoPE rotates pairs, but a head has --d-model / --heads = {} / {} = {} elements; use an "
+          "even number or --position none",
+          model.d_model, model.heads, model.d_model / model.heads);
+  require(optimizer.min_lr <= optimizer.lr, kOp, "--min-lr {} is above --lr {}", optimizer.min_lr,
+          optimizer.lr);
+  require(warmup_steps() <= training.steps, kOp, "--warmup {} is more than --steps {}",
+          warmup_steps(), training.steps);
+  require(optimizer.decay_steps <= training.steps - warmup_steps(), kOp,
+          "--decay-steps {} is more than the {} steps after the warm-up", optimizer.decay_steps,
+          training.steps - warmup_steps());
+  model.transformer(1).validate();
+}
+
+int64_t RunConfig::warmup_steps() const {
+  constexpr int64_t kUsual = 100;
+  return optimizer.warmup.value_or(std::min(kUsual, training.steps / 10));
+}
+
+optim::Schedule RunConfig::schedule() const {
+  return {.kind = optimizer.schedule,
+          .lr_max = optimizer.lr,
+          .lr_min = optimizer.min_lr,
+          .warmup = warmup_steps(),
+          .cycle = training.steps,
+          .decay = optimizer.decay_steps};
+}
+
+}  // namespace tapir::app
