@@ -113,7 +113,8 @@ class Backend {
   virtual void softmax_backward(ConstView grad, ConstView out, bool log, View dx) const = 0;
 
   // losses[i] = -log softmax(logits[i, :])[targets[i]], 0 where targets[i] == ignore_index.
-  // logits [N, V]; targets [N]; losses and lse (log-sum-exp of the row) [N] statistics.
+  // logits [N, V]; targets [N]; losses [N] statistics; lse [N] f64, the row's log-sum-exp, whose
+  // rounding would otherwise enter every element of the gradient.
   virtual void cross_entropy(ConstView logits, ConstView targets, int64_t ignore_index, View losses,
                              View lse) const = 0;
   // dlogits[i, :] = grad[i] * (softmax(logits[i, :]) - onehot(targets[i])). grad [N] statistics.

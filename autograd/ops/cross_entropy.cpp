@@ -23,7 +23,7 @@ int64_t checked_count(const Tensor& targets, int64_t classes, int64_t ignore_ind
 Tensor per_token(const Tensor& logits, const Tensor& targets, int64_t ignore_index) {
   const DType dtype = accum_dtype(logits.dtype());
   Tensor losses = Tensor::empty(targets.shape(), dtype, logits.device());
-  const Tensor lse = Tensor::empty(targets.shape(), dtype, logits.device());
+  const Tensor lse = Tensor::empty(targets.shape(), DType::f64, logits.device());
   logits.backend().cross_entropy(logits.view(), targets.view(), ignore_index, losses.view(),
                                  lse.view());
   return record("cross_entropy", losses, {logits}, [=](const Tensor& grad) {

@@ -15,7 +15,8 @@
 
 namespace tapir::testing {
 
-// One case of a golden file. Floating tensors are handed out in the dtype under test.
+// One case of a golden file. Tensors are handed out as fresh leaves, floating ones in the dtype
+// under test.
 struct GoldenCase {
   std::string name;
   std::string layer;
@@ -24,9 +25,11 @@ struct GoldenCase {
   std::shared_ptr<const StateDict> tensors;  // of the whole file
 
   bool has(const std::string& key) const { return tensors->count(name + "/" + key) > 0; }
+  // A fresh leaf.
   Tensor get(const std::string& key, DType dtype) const {
-    const Tensor& stored = tensors->at(name + "/" + key);
-    return is_floating(stored.dtype()) ? to(stored, dtype) : stored;
+    NoGrad pause;
+    const Tensor copy = clone(tensors->at(name + "/" + key));
+    return is_floating(copy.dtype()) ? to(copy, dtype) : copy;
   }
   // The tensors whose name starts with `prefix`, without it: "param." gives a state dict.
   StateDict under(const std::string& prefix, DType dtype) const {
