@@ -52,7 +52,7 @@ TEST(AdamW, MatchesPyTorch) {
     for (const auto& golden : tapir::testing::golden_cases("optim", "adamw")) {
       std::vector<NamedTensor> parameters;
       for (const auto& entry : golden.under("param.", dtype)) {
-        parameters.push_back({entry.first, clone(entry.second).set_requires_grad()});
+        parameters.push_back({entry.first, Tensor(entry.second).set_requires_grad()});
       }
       AdamW optimizer(parameters, options_of(golden.options));
       for (int64_t step = 0; step < golden.options["steps"]; ++step) {

@@ -19,7 +19,7 @@ TEST(Sgd, MatchesPyTorch) {
     for (const auto& golden : tapir::testing::golden_cases("optim", "sgd")) {
       std::vector<NamedTensor> parameters;
       for (const auto& entry : golden.under("param.", dtype)) {
-        parameters.push_back({entry.first, clone(entry.second).set_requires_grad()});
+        parameters.push_back({entry.first, Tensor(entry.second).set_requires_grad()});
       }
       SgdOptions options;
       options.lr = golden.options["lr"];
