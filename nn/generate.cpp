@@ -40,8 +40,8 @@ void check(const TransformerConfig& config, const std::vector<std::vector<int32_
 // padded on the left, where the mask hides them, and count their positions from their own start.
 class BatchRunner {
  public:
-  BatchRunner(const TransformerLM& model, size_t rows, bool use_cache)
-      : model_(model), batch_(static_cast<int64_t>(rows)), use_cache_(use_cache) {}
+  BatchRunner(const TransformerLM& model, size_t rows, const GenerateOptions& options)
+      : model_(model), batch_(static_cast<int64_t>(rows)), options_(options) {}
 
   // Logits of the token that follows each row, [B, V] in row-major order.
   std::vector<double> next_logits(const std::vector<Row>& rows) {
@@ -63,7 +63,10 @@ class BatchRunner {
     const int64_t width = *std::max_element(lengths.begin(), lengths.end());
     padding_.clear();
     for (const int64_t length : lengths) padding_.push_back(width - length);
-    if (use_cache_ && !cache_) cache_ = model_.make_cache(batch_);
+    if (options_.use_cache && !cache_) {
+      const int64_t wanted = std::min(options_.max_new_tokens, limit) + width;
+      cache_ = model_.make_cache(batch_, std::min(wanted, limit));
+    }
     if (cache_) cache_->clear();
     return run(rows, width, 0);
   }
@@ -101,7 +104,7 @@ class BatchRunner {
 
   const TransformerLM& model_;
   int64_t batch_;
-  bool use_cache_;
+  const GenerateOptions& options_;
   std::optional<KvCache> cache_;
   std::vector<int64_t> padding_;  // columns before each row's first id
 };
@@ -133,7 +136,7 @@ Generation generate(const TransformerLM& model, const std::vector<std::vector<in
   Generation result{std::vector<std::vector<int32_t>>(rows.size()),
                     std::vector<int64_t>(rows.size(), 0)};
   const auto vocab_size = static_cast<size_t>(model.config().vocab_size);
-  BatchRunner runner(model, rows.size(), options.use_cache);
+  BatchRunner runner(model, rows.size(), options);
   const auto all_finished = [&] {
     return std::all_of(rows.begin(), rows.end(), [](const Row& row) { return row.finished; });
   };

@@ -7,11 +7,13 @@ namespace {
 
 constexpr std::string_view kOp = "transformer_config";
 
-void require_size(std::string_view field, int64_t value) {
-  // The upper bound keeps every product of two sizes within 64 bits.
-  constexpr int64_t kLargest = int64_t{1} << 28;
-  require(value >= 1 && value <= kLargest, kOp, "{} is {}, must be in [1, {}]", field, value,
-          kLargest);
+// Far above any real model, and low enough for the number of parameters to fit 64 bits.
+constexpr int64_t kMaxSize = int64_t{1} << 22;
+constexpr int64_t kMaxLayers = int64_t{1} << 12;
+
+void require_size(std::string_view field, int64_t value, int64_t largest = kMaxSize) {
+  require(value >= 1 && value <= largest, kOp, "{} is {}, must be in [1, {}]", field, value,
+          largest);
 }
 
 }  // namespace
@@ -20,7 +22,7 @@ void TransformerConfig::validate() const {
   require_size("vocab_size", vocab_size);
   require_size("max_seq_len", max_seq_len);
   require_size("d_model", d_model);
-  require_size("n_layers", n_layers);
+  require_size("n_layers", n_layers, kMaxLayers);
   require_size("n_heads", n_heads);
   require_size("n_kv_heads", kv_heads());
   require_size("d_ff", feed_forward_width());

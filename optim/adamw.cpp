@@ -19,12 +19,13 @@ AdamW::AdamW(const std::vector<NamedTensor>& parameters, const AdamWOptions& opt
 }
 
 void AdamW::update(const std::vector<size_t>& active) {
+  const std::vector<Tensor> grads = dense_grads(active);
   std::vector<AdamWTensor> tensors;
   for (const size_t i : active) {
     const Slot& slot = slots()[i];
     AdamWTensor tensor;
     tensor.param = slot.param.view();
-    tensor.grad = slot.param.grad().view();
+    tensor.grad = grads[tensors.size()].view();
     tensor.m = m_.tensors[i].view();
     tensor.v = v_.tensors[i].view();
     if (slot.master.defined()) tensor.master = slot.master.view();

@@ -73,6 +73,8 @@ Optimizer::Optimizer(std::string_view kind, const std::vector<NamedTensor>& para
             "{} is a second name of a parameter already given; tied weights are stepped once",
             parameter.name);
     if (!tensor.requires_grad()) continue;
+    require(tensor.is_contiguous(), kind, "{} {} is a strided view; optimize the tensor it views",
+            parameter.name, tensor.shape());
     Slot slot;
     slot.name = parameter.name;
     slot.param = tensor;
@@ -108,6 +110,12 @@ void Optimizer::step() {
     storage.bump_version();
     slots_[i].seen_version = storage.version();
   }
+}
+
+std::vector<Tensor> Optimizer::dense_grads(const std::vector<size_t>& active) const {
+  std::vector<Tensor> grads;
+  for (const size_t i : active) grads.push_back(contiguous(slots_[i].param.grad()));
+  return grads;
 }
 
 void Optimizer::zero_grad() {

@@ -73,6 +73,8 @@ class Optimizer {
   virtual void update(const std::vector<size_t>& active) = 0;
 
   Buffers make_buffers(std::string_view name) const;  // zeros
+  // The gradients of those slots, as kernels need them.
+  std::vector<Tensor> dense_grads(const std::vector<size_t>& active) const;
   const Backend& backend() const { return slots_.front().param.backend(); }
 
  private:

@@ -17,12 +17,13 @@ std::vector<const Optimizer::Buffers*> Sgd::buffers() const {
 }
 
 void Sgd::update(const std::vector<size_t>& active) {
+  const std::vector<Tensor> grads = dense_grads(active);
   std::vector<SgdTensor> tensors;
   for (const size_t i : active) {
     const Slot& slot = slots()[i];
     SgdTensor tensor;
     tensor.param = slot.param.view();
-    tensor.grad = slot.param.grad().view();
+    tensor.grad = grads[tensors.size()].view();
     if (!velocity_.tensors.empty()) tensor.velocity = velocity_.tensors[i].view();
     if (slot.master.defined()) tensor.master = slot.master.view();
     tensor.lr = lr() * slot.lr_scale;

@@ -123,6 +123,16 @@ TEST(AdamW, ParametersWithoutGradientStay) {
   EXPECT_EQ(idle.item(), 1.0);
 }
 
+TEST(AdamW, StridedGradientsAreReadInOrder) {
+  const Tensor a = leaf({1, 2, 3, 4}, {2, 2}), b = leaf({1, 2, 3, 4}, {2, 2});
+  const Tensor grad = Tensor::from({1, -1, 2, 5}, {2, 2}, DType::f64);
+  a.set_grad(transpose(grad));
+  b.set_grad(contiguous(transpose(grad)));
+  AdamW({{"a", a}}, {.eps = 1.0}).step();
+  AdamW({{"b", b}}, {.eps = 1.0}).step();
+  EXPECT_EQ(a.to_vector(), b.to_vector());
+}
+
 TEST(AdamW, FrozenParametersHaveNoState) {
   const Tensor trained = leaf({1.0}, {1}), frozen = Tensor::from({1.0}, {1}, DType::f64);
   const AdamW optimizer({{"frozen", frozen}, {"trained", trained}});
@@ -248,6 +258,12 @@ TEST(AdamW, ImpossibleParametersAreErrors) {
         AdamW({{"w", Tensor::zeros({1})}});
       },
       {"adamw: none of the 1 parameters requires grad"});
+  const Tensor view = transpose(Tensor::zeros({2, 3}));
+  expect_error(
+      [&] {
+        AdamW({{"w", Tensor(view).set_requires_grad()}});
+      },
+      {"adamw: w [3, 2] is a strided view"});
   AdamW optimizer({{"w", w}});
   expect_error([&] { optimizer.step(); }, {"adamw: no parameter has a gradient"});
   w.set_grad(Tensor::ones({1}, DType::f64));

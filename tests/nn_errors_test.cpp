@@ -27,6 +27,7 @@ TEST(NnErrors, ConfigNamesTheField) {
   bad([](Config& c) { c.max_seq_len = -1; }, "max_seq_len is -1");
   bad([](Config& c) { c.d_model = int64_t{1} << 40; }, "d_model is 1099511627776");
   bad([](Config& c) { c.n_layers = 0; }, "n_layers is 0");
+  bad([](Config& c) { c.n_layers = 5000; }, "n_layers is 5000, must be in [1, 4096]");
   bad([](Config& c) { c.n_heads = 0; }, "n_heads is 0");
   bad([](Config& c) { c.n_kv_heads = 0; }, "n_kv_heads is 0");
   bad([](Config& c) { c.d_ff = -5; }, "d_ff is -5");
