@@ -139,9 +139,14 @@ nn::TransformerConfig ModelConfig::transformer(int64_t vocab_size) const {
   return config;
 }
 
-std::vector<Setting> settings(RunConfig& config) {
+std::vector<Setting> model_settings(ModelConfig& config) {
   Settings list;
-  add_model(list, config.model);
+  add_model(list, config);
+  return list;
+}
+
+std::vector<Setting> settings(RunConfig& config) {
+  Settings list = model_settings(config.model);
   add_data(list, config.data);
   add_optimizer(list, config.optimizer);
   add_training(list, config.training);

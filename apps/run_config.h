@@ -79,5 +79,6 @@ struct RunConfig {
 // The settings of a run: what `tapir train` takes as flags and config.toml holds. They refer to
 // `config`, which must outlive them.
 std::vector<Setting> settings(RunConfig& config);
+std::vector<Setting> model_settings(ModelConfig& config);
 
 }  // namespace tapir::app

@@ -1,18 +1,67 @@
+#include <thread>
+
 #include "apps/cli/output.h"
+#include "apps/cli/quantity.h"
 #include "apps/commands/command.h"
+#include "apps/machine.h"
+#include "backends/cpu/blas.h"
+#include "backends/cpu/cpu_features.h"
+#include "backends/cpu/threads.h"
 #include "backends/registry.h"
 
 namespace tapir::app {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  tapir info)";
+
+void print_line(std::string_view name, const std::string& value) {
+  print_output("{:<16} {}\n", name, value);
+}
+
+#ifdef __clang__
+constexpr const char* kCompiler = "clang " __clang_version__;
+#else
+constexpr const char* kCompiler = "gcc " __VERSION__;
+#endif
+
+void print_blas() {
+  const cpu::BlasInfo& blas = cpu::load_blas();
+  print_line("OpenBLAS", blas.path);
+  print_line("  threading", fmt::format("{}; one thread for each of our own loops", blas.threading));
+  print_line("  kernels", fmt::format("{} (chosen by {})", blas.corename, blas.coretype_source));
+  print_line("  config", blas.config);
+  if (blas.warning) print_message("tapir: warning: {}\n", *blas.warning);
+}
+
+int info() {
+  const cpu::Features& features = cpu::features();
+  print_line("tapir", TAPIR_VERSION);
+  print_line("build", fmt::format("{}, {}", TAPIR_BUILD_TYPE, kCompiler));
+  print_line("processor", features.model);
+  print_line("instructions",
+             fmt::format("{} kernels; the processor has AVX2{}", cpu::name_of(cpu::chosen_isa()),
+                         features.avx512 ? " and AVX-512" : ""));
+  print_line("threads", fmt::format("{} (physical cores that this process may use; {} processors "
+                                    "in all)",
+                                    cpu::threads(), std::thread::hardware_concurrency()));
+  print_line("memory",
+             fmt::format("{} ({} available)", format_bytes(static_cast<double>(memory_limit())),
+                         format_bytes(static_cast<double>(memory_available()))));
+  print_blas();
+  std::string reason;
+  const bool cuda = is_available(kCuda, &reason);
+  print_line("CUDA", cuda ? backend(kCuda).description() : "not available: " + reason);
+  return 0;
+}
+
+}  // namespace
 
 void add_info_command(CLI::App& program, Action& chosen) {
-  CLI::App* command =
-      program.add_subcommand("info", "Show version, processor, libraries and memory");
-  command->callback([&chosen] {
-    chosen = [] {
-      print_output("tapir {}\n{}\n", TAPIR_VERSION, backend(kCpu).description());
-      return 0;
-    };
-  });
+  CLI::App* command = program.add_subcommand(
+      "info", "Show version, build, processor, threads, memory and libraries");
+  command->footer(kExamples);
+  command->callback([&chosen] { chosen = info; });
 }
 
 }  // namespace tapir::app

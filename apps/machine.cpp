@@ -1,0 +1,60 @@
+#include "apps/machine.h"
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <optional>
+#include <string>
+
+namespace tapir::app {
+namespace {
+
+constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
+
+// A line "Name:  123 kB" of /proc/meminfo, in bytes.
+int64_t meminfo(const std::string& name) {
+  std::ifstream file("/proc/meminfo");
+  std::string key, unit;
+  int64_t kilobytes = 0;
+  while (file >> key >> kilobytes) {
+    std::getline(file, unit);
+    if (key == name + ":") return kilobytes * 1024;
+  }
+  return kUnlimited;
+}
+
+std::optional<int64_t> number_in(const std::string& path) {
+  std::ifstream file(path);
+  int64_t number = 0;
+  if (file >> number) return number;
+  return std::nullopt;  // no such file, or "max"
+}
+
+// Control groups of version 2, and of version 1.
+int64_t container_limit() {
+  for (const char* path :
+       {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+    if (const auto limit = number_in(path)) return *limit;
+  }
+  return kUnlimited;
+}
+
+int64_t container_use() {
+  for (const char* path :
+       {"/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory/memory.usage_in_bytes"}) {
+    if (const auto use = number_in(path)) return *use;
+  }
+  return 0;
+}
+
+}  // namespace
+
+int64_t memory_limit() { return std::min(meminfo("MemTotal"), container_limit()); }
+
+int64_t memory_available() {
+  const int64_t limit = container_limit();
+  const int64_t in_container = limit == kUnlimited ? kUnlimited : limit - container_use();
+  return std::max<int64_t>(0, std::min(meminfo("MemAvailable"), in_container));
+}
+
+}  // namespace tapir::app
