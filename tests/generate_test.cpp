@@ -53,6 +53,8 @@ TEST_P(GenerateOption, CacheAndBatchEqualThePlainLoop) {
   GenerateOptions options;
   options.max_new_tokens = 14;
   options.seed = 77;
+  options.sampling.repetition_penalty = 1.2;
+  options.sampling.top_k = 9;
   for (const double temperature : {0.0, 0.8}) {
     options.sampling.temperature = temperature;
     options.use_cache = true;

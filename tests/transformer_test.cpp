@@ -277,6 +277,18 @@ TEST(Dropout, IsTheIdentityInEvaluation) {
   EXPECT_NE(with(ids, context).to_vector(), without(ids).to_vector());
 }
 
+TEST(Dropout, MasksTheEmbeddingsAndEverySublayer) {
+  TransformerConfig config = tiny_config();
+  config.dropout = 0.5;
+  Generator generator(1), masks(2);
+  const TransformerLM model(config, generator);
+  ForwardContext context;
+  context.dropout = &masks;
+  model(random_ids({1, 5}, 13, generator), context);
+  const uint64_t blocks_per_mask = 5 * 8 / 4;  // a block of the generator holds four numbers
+  EXPECT_EQ(masks.offset(), (1 + 2 * 2) * blocks_per_mask);
+}
+
 TEST(Dropout, FollowsItsGenerator) {
   const Tensor x = Tensor::ones({50});
   Generator first(9), again(9);
