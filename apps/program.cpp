@@ -30,8 +30,10 @@ void add_commands(CLI::App& program, Action& chosen) {
   program.require_subcommand(1);
   add_train_command(program, chosen);
   add_generate_command(program, chosen);
+  add_plot_command(program, chosen);
   add_gradcheck_command(program, chosen);
   add_info_command(program, chosen);
+  add_tokenizer_command(program, chosen);
 }
 
 // Every flag of a command, and the names of its subcommands, as a user types them.
@@ -93,8 +95,9 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int run_program(int argc, char** argv) {
-  // A reader that goes away is noticed when writing to it.
+  // A reader that goes away, and a limit on the size of files, are noticed when writing.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     return run(argc, argv);
   } catch (const OutputClosed&) {

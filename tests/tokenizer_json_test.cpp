@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "apps/tokenizer/bpe_files.h"
@@ -120,7 +121,7 @@ TEST(TokenizerJson, AddedTokensAreChecked) {
   const auto fails = [&](const json& list, const std::vector<std::string>& parts) {
     expect_error(changed("/added_tokens", list), parts);
   };
-  fails({end, token(next + 1, "<x>")}, {"no token has id " + std::to_string(next)});
+  fails({end, token(next + 1, "<x>")}, {fmt::format("no token has id {}", next)});
   fails({end, token(5, "<x>")}, {"id 5", "<x>"});
   fails({end, end}, {"<|endoftext|>", "twice"});
   fails(json::array({token(1, "<|endoftext|>")}), {"<|endoftext|>", "id 1"});
@@ -152,7 +153,7 @@ TEST(TokenizerJson, BrokenVocabulariesAreErrors) {
 TEST(TokenizerJson, OlderSpellingsAreUnderstood) {
   json root = sample();
   for (json& merge : root["model"]["merges"]) {
-    merge = merge[0].get<std::string>() + " " + merge[1].get<std::string>();
+    merge = fmt::format("{} {}", merge[0].get<std::string>(), merge[1].get<std::string>());
   }
   root["model"].erase("type");
   root["model"].erase("ignore_merges");
@@ -194,9 +195,10 @@ TEST(Gpt2Files, ReadBackWhatWasWritten) {
   const auto again = load_tokenizer(folder.path());
   EXPECT_EQ(again->hash(), original->hash());
   // Without the first line and with Windows line ends, too.
-  std::string merges = testing::read_all(folder / "merges.txt").substr(14);
-  for (size_t at = merges.find('\n'); at != std::string::npos; at = merges.find('\n', at + 2)) {
-    merges.insert(at, "\r");
+  std::string merges;
+  for (const char byte : testing::read_all(folder / "merges.txt").substr(14)) {
+    if (byte == '\n') merges.push_back('\r');
+    merges.push_back(byte);
   }
   testing::write_all(folder / "merges.txt", merges);
   EXPECT_EQ(load_tokenizer(folder.path())->hash(), original->hash());

@@ -100,7 +100,7 @@ TEST(TokenizerSplit, EveryCodePointHasPcre2sClass) {
   const std::vector<std::pair<std::string, CharClass>> sets = {
       {R"(\p{L})", CharClass::kLetter},
       {R"(\p{N})", CharClass::kNumber},
-      {"[" + std::string(kSpaceSet) + "]", CharClass::kSpace}};
+      {std::string("[") + kSpaceSet + "]", CharClass::kSpace}};
   for (const auto& [pattern, wanted] : sets) {
     const Regex regex(pattern);
     Regex::Matcher matcher(regex);

@@ -34,8 +34,8 @@ inline constexpr std::array<CharClass, 256> kByteClass = [] {
 }();
 
 // White_Space of the Unicode character database, written out because PCRE2's \s also takes U+180E.
-inline constexpr const char* kSpaceSet =
-    R"(\x{9}-\x{d}\x{20}\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000})";
+inline constexpr const char* kSpaceSet = R"(\x{9}-\x{d}\x{20}\x{85}\x{a0}\x{1680}\x{2000}-\x{200a})"
+                                         R"(\x{2028}\x{2029}\x{202f}\x{205f}\x{3000})";
 
 // The class of each code point, filled from PCRE2's Unicode tables the first time it is asked for.
 class UnicodeClasses {
