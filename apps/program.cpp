@@ -30,7 +30,6 @@ void add_commands(CLI::App& program, Action& chosen) {
   program.require_subcommand(1);
   add_train_command(program, chosen);
   add_generate_command(program, chosen);
-  add_plot_command(program, chosen);
   add_gradcheck_command(program, chosen);
   add_info_command(program, chosen);
   add_tokenizer_command(program, chosen);
@@ -95,9 +94,8 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int run_program(int argc, char** argv) {
-  // A reader that goes away, and a limit on the size of files, are noticed when writing.
+  // A reader that goes away is noticed when writing to it.
   std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);
   try {
     return run(argc, argv);
   } catch (const OutputClosed&) {
