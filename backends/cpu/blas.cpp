@@ -26,6 +26,29 @@ struct Library {
   BlasInfo info;
   GemmFunction<float> sgemm = nullptr;
   GemmFunction<double> dgemm = nullptr;
+  // Of the OpenMP runtime that an OpenMP build uses; null for other builds.
+  int (*omp_get_max_threads)() = nullptr;
+  void (*omp_set_num_threads)(int) = nullptr;
+};
+
+// Keeps OpenBLAS on the calling thread while it is alive. An OpenMP build asks the runtime how many
+// threads the calling thread may use, which is a setting of each thread, and the program's own.
+class OneThread {
+ public:
+  explicit OneThread(const Library& library) : set_(library.omp_set_num_threads) {
+    if (set_ == nullptr) return;
+    before_ = library.omp_get_max_threads();
+    if (before_ != 1) set_(1);
+  }
+  ~OneThread() {
+    if (before_ != 1) set_(before_);
+  }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  void (*set_)(int);
+  int before_ = 1;
 };
 
 std::atomic<const Library*> loaded{nullptr};
@@ -134,8 +157,6 @@ std::unique_ptr<Library> load() {
   auto library = std::make_unique<Library>();
   library->sgemm = symbol<GemmFunction<float>>(handle, "cblas_sgemm");
   library->dgemm = symbol<GemmFunction<double>>(handle, "cblas_dgemm");
-  symbol<void (*)(int)>(handle, "openblas_set_num_threads")(1);
-
   BlasInfo& info = library->info;
   info.path = path_of(reinterpret_cast<void*>(library->sgemm));
   info.config = symbol<const char* (*)()>(handle, "openblas_get_config")();
@@ -144,6 +165,12 @@ std::unique_ptr<Library> load() {
   const int parallel = symbol<int (*)()>(handle, "openblas_get_parallel")();
   info.threading =
       parallel >= 0 && parallel < 3 ? kThreading[static_cast<size_t>(parallel)] : "unknown";
+  if (info.threading == "openmp") {
+    library->omp_get_max_threads = symbol<int (*)()>(handle, "omp_get_max_threads");
+    library->omp_set_num_threads = symbol<void (*)(int)>(handle, "omp_set_num_threads");
+  } else {
+    symbol<void (*)(int)>(handle, "openblas_set_num_threads")(1);
+  }
   info.coretype_source = core.mine()                                   ? "cpu features"
                          : std::getenv("OPENBLAS_CORETYPE") != nullptr ? "OPENBLAS_CORETYPE"
                                                                        : "OpenBLAS";
@@ -158,6 +185,7 @@ const Library& library() {
 template <typename T>
 void call(GemmFunction<T> function, int64_t m, int64_t n, int64_t k, T alpha, BlasMatrix<const T> a,
           BlasMatrix<const T> b, T beta, BlasMatrix<T> c) {
+  const OneThread one_thread(library());
   function(kRowMajor, a.transposed ? kTrans : kNoTrans, b.transposed ? kTrans : kNoTrans,
            static_cast<int>(m), static_cast<int>(n), static_cast<int>(k), alpha, a.data,
            static_cast<int>(a.ld), b.data, static_cast<int>(b.ld), beta, c.data,

@@ -63,17 +63,24 @@ ViewType as_one_matrix(const ViewType& x, int64_t rows) {
 }
 
 // How a product [m, k] [k, n] is cut into panels of its result, by the shape alone: enough to
-// occupy many threads, none so small that packing its operands dominates.
+// occupy many threads, none so small that packing its operands dominates. OpenBLAS multiplies
+// small panels without packing unless b is transposed, so these may be smaller.
 struct Panels {
   int64_t rows, columns;
 
-  Panels(int64_t batch, int64_t m, int64_t n, int64_t k) : rows(m), columns(n) {
-    constexpr double kPanelWork = 1 << 20;  // multiplications
-    constexpr int64_t kMostPanels = 64, kShortest = 64;
+  Panels(int64_t batch, int64_t m, int64_t n, int64_t k, bool b_transposed) : rows(m), columns(n) {
+    constexpr int64_t kMostPanels = 64, kFewestPanels = 4;
+    const double panel_work = b_transposed ? 3e6 : 8e5;  // multiplications
     const double work = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
-    const int64_t wanted = std::min<int64_t>(static_cast<int64_t>(std::min(work / kPanelWork, 1e6)),
+    const int64_t wanted = std::min<int64_t>(static_cast<int64_t>(std::min(work / panel_work, 1e6)),
                                              kMostPanels / batch);
-    while (count(m, n) < wanted && std::max(rows, columns) >= 2 * kShortest) {
+    split(m, n, wanted, b_transposed ? 128 : 64);
+    split(m, n, std::min(wanted, kFewestPanels), 64);
+  }
+
+  // Halves the longer side until there are `wanted` panels or both sides reach `shortest`.
+  void split(int64_t m, int64_t n, int64_t wanted, int64_t shortest) {
+    while (count(m, n) < wanted && std::max(rows, columns) >= 2 * shortest) {
       int64_t& longer = rows >= columns ? rows : columns;
       longer = (longer / 2 + 15) / 16 * 16;
     }
@@ -99,7 +106,7 @@ void multiply(ConstView a, ConstView b, View out) {
   const int64_t m = out.size(-2), n = out.size(-1), k = a.size(-1), batch = batch_size(out);
   const auto left = blas_matrix<T>(a), right = blas_matrix<T>(b);
   const int64_t out_ld = m <= 1 ? n : out.stride(-2);
-  const Panels panels(batch, m, n, k);
+  const Panels panels(batch, m, n, k, right.transposed);
   const bool loops = !fits_blas(m, n, k, left.ld, right.ld, out_ld);
   if (!loops && !is_small_product(panels.rows, panels.columns, k)) cpu::load_blas();
   const int64_t per_matrix = panels.count(m, n), per_row = panels.column_count(n);

@@ -1,18 +1,12 @@
-// The one parallel loop that every CPU kernel uses.
+// The parallel loop that every CPU kernel uses.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <type_traits>
 
+#include "backends/cpu/thread_pool.h"
 #include "backends/cpu/threads.h"
-
-#ifdef TAPIR_STD_THREADS  // for ThreadSanitizer, which does not see the barriers of libgomp
-#include <thread>
-#include <vector>
-#else
-#include <omp.h>
-#endif
 
 namespace tapir::cpu {
 
@@ -39,21 +33,36 @@ void run_item(Body& body, int64_t item, int worker) {
   }
 }
 
+// A loop's items, dealt out to the workers.
 template <typename Body>
-void work(Share* shares, int team, int worker, int64_t grain, Body& body) {
-  inside_loop = true;
-  for (int turn = 0; turn < team; ++turn) {
-    Share& share = shares[(worker + turn) % team];
-    std::atomic_ref<int64_t> next(share.next);
-    for (;;) {
-      const int64_t begin = next.fetch_add(grain, std::memory_order_relaxed);
-      if (begin >= share.end) break;
-      const int64_t end = begin + grain < share.end ? begin + grain : share.end;
-      for (int64_t item = begin; item < end; ++item) run_item(body, item, worker);
-    }
+struct Loop {
+  Body& body;
+  int team;
+  int64_t grain;  // how many items are taken at a time
+  Share shares[kMaxThreads];
+
+  Loop(Body& loop_body, int64_t items, int workers)
+      : body(loop_body), team(workers), grain(items / (int64_t{workers} * 16) + 1) {
+    for (int w = 0; w < team; ++w) shares[w] = {items * w / team, items * (w + 1) / team};
   }
-  inside_loop = false;
-}
+
+  static void work(void* loop, int worker) { static_cast<Loop*>(loop)->work(worker); }
+
+  void work(int worker) {
+    inside_loop = true;
+    for (int turn = 0; turn < team; ++turn) {
+      Share& share = shares[(worker + turn) % team];
+      std::atomic_ref<int64_t> next(share.next);
+      for (;;) {
+        const int64_t begin = next.fetch_add(grain, std::memory_order_relaxed);
+        if (begin >= share.end) break;
+        const int64_t end = begin + grain < share.end ? begin + grain : share.end;
+        for (int64_t item = begin; item < end; ++item) run_item(body, item, worker);
+      }
+    }
+    inside_loop = false;
+  }
+};
 
 }  // namespace detail
 
@@ -63,29 +72,16 @@ void work(Share* shares, int team, int worker, int64_t grain, Body& body) {
 // element of a simple loop. The body must not throw.
 template <typename Body>
 void parallel_for(int64_t items, int64_t cost_per_item, Body&& body) {
-  const int team = threads();
   const bool cheap =
       cost_per_item < detail::kSerialCost && items * cost_per_item < detail::kSerialCost;
-  if (team == 1 || items < 2 || cheap || detail::inside_loop) {
+  const int team = cheap || items < 2 || detail::inside_loop ? 1 : threads();
+  if (team == 1) {
     for (int64_t item = 0; item < items; ++item) detail::run_item(body, item, 0);
     return;
   }
-  detail::Share shares[kMaxThreads];
-  for (int w = 0; w < team; ++w) shares[w] = {items * w / team, items * (w + 1) / team};
-  const int64_t grain = items / (int64_t{team} * 16) + 1;
-#ifdef TAPIR_STD_THREADS
-  std::vector<std::thread> others;
-  for (int w = 1; w < team; ++w)
-    others.emplace_back([&, w] { detail::work(shares, team, w, grain, body); });
-  detail::work(shares, team, 0, grain, body);
-  for (std::thread& other : others) other.join();
-#else
-#pragma omp parallel num_threads(team)
-  {
-    // The runtime may give fewer threads than asked for; helping one another covers that too.
-    detail::work(shares, team, omp_get_thread_num(), grain, body);
-  }
-#endif
+  using Loop = detail::Loop<std::remove_reference_t<Body>>;
+  Loop loop(body, items, team);
+  run_on_team(team, Loop::work, &loop);
 }
 
 // Splits [0, count) into pieces of `piece` elements (the last one shorter), fixed by the count
