@@ -1,17 +1,28 @@
 #include "backends/registry.h"
 
-#include "backends/cpu/cpu_features.h"
 #include "backends/cpu/instances.h"
+#include "backends/plugin.h"
 
 namespace tapir {
 namespace {
 
 const Backend& choose_cpu() {
-  [[maybe_unused]] const cpu::Isa isa = cpu::chosen_isa();
-#ifdef TAPIR_WITH_AVX512  // builds for checks have the baseline kernels only
-  if (isa == cpu::Isa::avx512) return avx512::cpu_backend();
-#endif
-  return avx2::cpu_backend();
+  const Backend* chosen = cpu::backend_for(cpu::chosen_isa());
+  return chosen != nullptr ? *chosen : *cpu::backend_for(cpu::Isa::avx2);
+}
+
+struct CudaChoice {
+  const Backend* backend;
+  std::string reason;  // why there is none
+};
+
+const CudaChoice& cuda() {
+  static const CudaChoice chosen = [] {
+    CudaChoice choice;
+    choice.backend = open_cuda_plugin(&choice.reason);
+    return choice;
+  }();
+  return chosen;
 }
 
 }  // namespace
@@ -21,15 +32,15 @@ const Backend& backend(Device device) {
     static const Backend& chosen = choose_cpu();
     return chosen;
   }
-  std::string reason;
-  is_available(device, &reason);
-  fail("device", "{} cannot be used: {}; use cpu", device, reason);
+  if (cuda().backend == nullptr)
+    fail("device", "{} cannot be used: {}; use cpu", device, cuda().reason);
+  return *cuda().backend;
 }
 
 bool is_available(Device device, std::string* reason) {
   if (device == kCpu) return true;
-  if (reason != nullptr) *reason = "this build has no backend for it";
-  return false;
+  if (reason != nullptr) *reason = cuda().reason;
+  return cuda().backend != nullptr;
 }
 
 Device choose_device(std::string_view name) {
