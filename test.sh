@@ -41,7 +41,7 @@ run_tests() {
   return "$status"
 }
 
-coverage() { find build/coverage -name '*.gcda' -delete; run_tests coverage; }
+checked() { find build/checked -name '*.gcda' -delete; run_tests checked; }
 
 stage "packages" setup_packages "${build_packages[@]}"
 [ ${#failures[@]} -eq 0 ] || exit 1
@@ -51,13 +51,12 @@ stage "release build" build release
 if [ ${#failures[@]} -eq 0 ]; then
   stage "release tests" run_tests release
   if [ $quick = no ]; then
-    stage "address and undefined-behaviour sanitizers: build" build asan
-    stage "address and undefined-behaviour sanitizers: tests" run_tests asan
+    # One build for both: sanitizers and coverage want the same tests, at the same -O0.
+    stage "address and undefined-behaviour sanitizers with coverage: build" build checked
+    stage "address and undefined-behaviour sanitizers: tests" checked
+    stage "coverage" tests/coverage.sh "$PWD" build/checked
     stage "thread sanitizer: build" build tsan thread_tests
     stage "thread sanitizer: tests of parallel kernels" run_tests tsan
-    stage "coverage: build" build coverage
-    stage "coverage: tests" coverage
-    stage "coverage: report" tests/coverage.sh "$PWD" build/coverage
   fi
 fi
 
