@@ -18,15 +18,22 @@ static_assert(std::endian::native == std::endian::little, "safetensors files are
 // Longer headers are not plausible; the format's own reader has the same limit.
 constexpr uint64_t kMaxHeader = 100'000'000;
 
-constexpr std::pair<DType, std::string_view> kNames[] = {
-    {DType::f64, "F64"}, {DType::f32, "F32"}, {DType::bf16, "BF16"},
-    {DType::f16, "F16"}, {DType::i32, "I32"}, {DType::boolean, "BOOL"}};
+struct DTypeName {
+  DType dtype;
+  std::string_view name;
+};
 
-std::string_view format_name(DType dtype) {
-  for (const auto& entry : kNames) {
-    if (entry.first == dtype) return entry.second;
-  }
-  return "?";
+// In the order in which the format's own writer puts tensors into a file: large elements first, so
+// that all of them lie aligned.
+constexpr DTypeName kDTypes[] = {{DType::f64, "F64"}, {DType::f32, "F32"},
+                                 {DType::i32, "I32"}, {DType::bf16, "BF16"},
+                                 {DType::f16, "F16"}, {DType::boolean, "BOOL"}};
+
+// The place of a dtype in that order.
+size_t rank_of(DType dtype) {
+  size_t i = 0;
+  while (kDTypes[i].dtype != dtype) ++i;
+  return i;
 }
 
 // One tensor as the header describes it; offsets count from the start of the data.
@@ -138,8 +145,8 @@ class Reader {
     const auto found = json.find("dtype");
     if (found == json.end() || !found->is_string()) bad("tensor '{}' has no dtype", name);
     const auto text = found->get<std::string>();
-    for (const auto& known : kNames) {
-      if (known.second == text) return known.first;
+    for (const DTypeName& known : kDTypes) {
+      if (known.name == text) return known.dtype;
     }
     bad("tensor '{}' has dtype {}; only F64, F32, BF16, F16, I32 and BOOL are read", name, text);
   }
@@ -193,7 +200,7 @@ class Reader {
   uint64_t file_size_ = 0, data_start_ = 0;
 };
 
-// The order of tensors in a file: large elements first, so that all of them lie aligned.
+// The tensors in the order of the file: by dtype, then by name.
 std::vector<NamedTensor> file_order(const std::filesystem::path& path, const StateDict& tensors) {
   std::vector<NamedTensor> order;
   for (const auto& entry : tensors) {
@@ -203,7 +210,7 @@ std::vector<NamedTensor> file_order(const std::filesystem::path& path, const Sta
     order.push_back({entry.first, entry.second});
   }
   std::stable_sort(order.begin(), order.end(), [](const NamedTensor& a, const NamedTensor& b) {
-    return size_of(a.tensor.dtype()) > size_of(b.tensor.dtype());
+    return rank_of(a.tensor.dtype()) < rank_of(b.tensor.dtype());
   });
   return order;
 }
@@ -220,7 +227,7 @@ std::string make_header(const std::filesystem::path& path, const std::vector<Nam
   for (const NamedTensor& entry : order) {
     const Shape& shape = entry.tensor.shape();
     const uint64_t end = offset + byte_count(entry.tensor);
-    header[entry.name] = {{"dtype", format_name(entry.tensor.dtype())},
+    header[entry.name] = {{"dtype", kDTypes[rank_of(entry.tensor.dtype())].name},
                           {"shape", std::vector<int64_t>(shape.begin(), shape.end())},
                           {"data_offsets", {offset, end}}};
     offset = end;

@@ -5,6 +5,7 @@ import pathlib
 
 import torch
 
+import dtype_cases
 import half_cases
 import layer_cases
 import op_cases
@@ -18,6 +19,7 @@ GROUPS = {
     "transformer": transformer_cases,
     "optim": optim_cases,
     "half": half_cases,
+    "dtypes": dtype_cases,
 }
 
 
