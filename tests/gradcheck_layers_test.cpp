@@ -21,20 +21,28 @@ Tensor random_input(const Shape& shape, Generator& generator) {
   return randn(shape, generator, DType::f64).set_requires_grad();
 }
 
-void expect_gradients(const std::function<Tensor()>& fn, std::vector<NamedTensor> tensors) {
-  const GradcheckReport report = gradcheck(fn, tensors);
+void expect_gradients(const std::function<Tensor()>& fn, const std::vector<NamedTensor>& tensors,
+                      const GradcheckOptions& options = {}) {
+  const GradcheckReport report = gradcheck(fn, tensors, options);
   EXPECT_TRUE(report.passed()) << report.to_string();
 }
 
 // A layer of one input.
 template <typename Layer>
-void check_layer(Layer& layer, const Shape& shape) {
+void check_layer(Layer& layer, const Shape& shape, const GradcheckOptions& options = {}) {
   Generator generator(51);
   randomize(layer, generator);
   const Tensor x = random_input(shape, generator);
   std::vector<NamedTensor> tensors = layer.named_parameters();
   tensors.push_back({"x", x});
-  expect_gradients([&] { return layer(x); }, tensors);
+  expect_gradients([&] { return layer(x); }, tensors, options);
+}
+
+// Enough elements of each tensor of a large module to meet every way through it.
+GradcheckOptions sampled() {
+  GradcheckOptions options;
+  options.max_elements = 12;
+  return options;
 }
 
 TEST(GradcheckLayers, Linear) {
@@ -118,7 +126,7 @@ class GradcheckOption : public ::testing::TestWithParam<NamedConfig> {};
 TEST_P(GradcheckOption, Block) {
   Generator generator(6);
   TransformerBlock block(GetParam().config, generator, DType::f64);
-  check_layer(block, {2, 3, 8});
+  check_layer(block, {2, 3, 8}, sampled());
 }
 
 // Logits of a whole model, with dropout drawn alike each time, and through checkpoints.
@@ -137,10 +145,7 @@ TEST_P(GradcheckOption, Model) {
       context.checkpoint = with_checkpoints;
       return model(ids, context);
     };
-    GradcheckOptions options;
-    options.max_elements = 12;
-    const GradcheckReport report = gradcheck(run, model.named_parameters(), options);
-    EXPECT_TRUE(report.passed()) << report.to_string();
+    expect_gradients(run, model.named_parameters(), sampled());
   }
 }
 
