@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds the program, trains a small model for a few minutes and writes
+# with it. `./demo.sh FOLDER` keeps the run in FOLDER instead of runs/demo.
+set -eu
+cd "$(dirname "$0")"
+. .ci/setup.sh
+
+run=${1:-runs/demo}
+tapir=build/release/tapir
+
+setup_packages "${build_packages[@]}"
+echo "demo: building (some minutes the first time)"
+build release tapir_program
+
+"$tapir" train --preset cpu-tiny --out "$run" --overwrite
+"$tapir" plot "$run"
+"$tapir" generate "$run" --prompt "Once upon a time" --tokens 400 --temperature 0.8 --seed 1
+
+cat <<END
+
+What next:
+  $tapir generate $run --prompt "The little"     # write more
+  $tapir train --resume $run --steps 4000        # train on
+  $tapir train --data book.txt --out runs/book   # train on your own text
+  $tapir train --help
+END
