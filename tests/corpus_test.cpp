@@ -110,7 +110,7 @@ TEST(Corpus, StoriesArePlainShortText) {
         std::all_of(text.begin(), text.end() - 1, [](char c) { return c >= 32 && c < 127; }));
     ASSERT_EQ(std::count(text.begin(), text.end(), '"') % 2, 0) << text;
   }
-  EXPECT_NEAR(static_cast<double>(total) / 5000, 1000, 100);
+  EXPECT_NEAR(static_cast<double>(total) / 5000, 965, 20);
 }
 
 TEST(Corpus, SpacingAndArticlesAreRight) {
@@ -153,8 +153,8 @@ TEST(Corpus, PronounsFitTheHero) {
   const std::set<std::string> girls = {"Lily", "Anna", "Mia", "Rosie", "Ella", "Nora", "Hazel"};
   const std::set<std::string> boys = {"Tom", "Ben", "Max", "Sam", "Leo", "Finn", "Pip"};
   // What follows the opening is about the hero alone.
-  const std::regex his("^[^.]*\\. (?:He|His|Most people (?:thought|said) he|The)\\b");
-  const std::regex hers("^[^.]*\\. (?:She|Her|Most people (?:thought|said) she|The)\\b");
+  const std::regex his("^[^.]*\\. (?:He |His |All his |Unlike his |The |[A-Z][a-z ]+ he was )");
+  const std::regex hers("^[^.]*\\. (?:She |Her |All her |Unlike her |The |[A-Z][a-z ]+ she was )");
   int seen = 0;
   for (uint64_t i = 0; i < 5000; ++i) {
     const std::string text = story(kSeed, i).text;
@@ -301,7 +301,7 @@ TEST(CorpusEntropy, FrequenciesMatchTheWeights) {
 
 TEST(CorpusEntropy, IsWhatTheDocumentationSays) {
   const Corpus sample = corpus(1, 2'000'000);
-  EXPECT_NEAR(sample.bits_per_byte(), 0.322, 0.005);
+  EXPECT_NEAR(sample.bits_per_byte(), 0.327, 0.003);
 }
 
 // --- Against brute force ------------------------------------------------------------------------

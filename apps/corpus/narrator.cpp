@@ -122,14 +122,15 @@ void Narrator::append_head(const Alternative& alternative) {
   }
 }
 
-// A draw never repeats what the story has given a role: a second friend, place or toy is another.
+// A draw never repeats what the story has given a role (a second friend, place or toy is another),
+// nor what was drawn just before (no "shy, shy mouse").
 void Narrator::draw(const Piece& piece) {
   const List& choices = list(piece.source);
   options_.clear();
   indices_.clear();
   for (uint32_t i = 0; i < choices.entries.size(); ++i) {
     const Entry& entry = choices.entries[i];
-    if (told_[entry.item->id]) continue;
+    if (told_[entry.item->id] || (entry.item == previous_ && choices.entries.size() > 1)) continue;
     options_.push_back({entry.weight, entry.text[piece.form], piece.delimiter});
     indices_.push_back(i);
   }
@@ -137,6 +138,7 @@ void Narrator::draw(const Piece& piece) {
     throw std::logic_error("corpus grammar: nothing is left in list " + choices.name);
   }
   const Entry& entry = choices.entries[indices_[chooser_.choose(options_, choices.category)]];
+  previous_ = entry.item;
   if (piece.bound >= 0) bind(piece.bound, entry);
   chooser_.write(entry.text[piece.form]);
 }

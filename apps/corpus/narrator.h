@@ -32,7 +32,8 @@ class Narrator {
   const Grammar& grammar_;
   Chooser& chooser_;
   std::vector<const Entry*> facts_;
-  std::vector<bool> told_;  // by item id: bound to a fact at some time in this story
+  std::vector<bool> told_;          // by item id: bound to a fact at some time in this story
+  const Item* previous_ = nullptr;  // of the last draw
   // Of the choice at hand: its options, what they are the index of, and the text of their heads.
   std::vector<Option> options_;
   std::vector<uint32_t> indices_;

@@ -7,7 +7,8 @@
 namespace tapir::app::grammar {
 namespace {
 
-constexpr int kCellShift = 8;
+constexpr int kCellShift = 12;
+constexpr uint64_t kScale = 1'000'000'000;
 
 [[noreturn]] void bad(std::string_view what, std::string_view where) {
   throw std::logic_error("corpus tables: " + std::string(what) + " in: " + std::string(where));
@@ -15,8 +16,8 @@ constexpr int kCellShift = 8;
 
 uint32_t weight_of_rank(size_t rank, int shift) {
   if (shift == 0) return 1;
-  const auto distance = static_cast<uint32_t>(rank) + static_cast<uint32_t>(shift);
-  return std::max(1u, 10000000u / (distance * distance));
+  const uint64_t distance = rank + static_cast<uint64_t>(shift);
+  return static_cast<uint32_t>(std::max<uint64_t>(1, kScale / (distance * distance * distance)));
 }
 
 // What pronouns and verbs agree with, for every noun: `{toy.it} {toy.was}`.

@@ -4,7 +4,7 @@
 //   @table NAME SHIFT CATEGORY : COLUMN ...   one item a line: text | cell | cell ...
 //   @union NAME SHIFT CATEGORY : TABLE ...    all entries of other tables, with their weights
 //
-// The entry of rank r has weight 10000000 / (r + SHIFT)^2, or 1 if SHIFT is 0. A leading `~` marks
+// The entry of rank r has weight 10^9 / (r + SHIFT)^3, or 1 if SHIFT is 0. A leading `~` marks
 // a mass noun ("some bread"), `+` a plural ("some buns"). A cell lists the values of its column's
 // attribute; `-` is no value, `*TABLE` all entries of a table. COLUMN>TABLE looks the values up in
 // a table; COLUMN>>TABLE also takes over the attributes of the first value.

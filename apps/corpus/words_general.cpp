@@ -4,110 +4,111 @@
 namespace tapir::app::grammar {
 
 const std::string_view kWordTables = R"(
-@list traits 300 adjective
-kind, curious, cheerful, shy, brave, clever, quiet, gentle, merry, stubborn, sleepy, careful
-dreamy, polite, bold, patient, hungry, lively, thoughtful, messy, helpful, friendly, restless
-proud, silly, honest, serious, plump, freckled, sensible, hopeful, nosy, tidy, forgetful, chatty
-bouncy, bashful, jolly, generous, impatient, fearless, grumpy, scruffy, timid, cautious
-mischievous, daring, absent-minded, loyal, lanky, wriggly, solemn, sprightly, good-natured, rosy
-untidy, earnest, inventive, moody, talkative, dainty, plucky, stout, trusting, headstrong
-adventurous, affectionate, artistic, awkward, boastful, calm, charming, contented, cuddly
-determined, dependable, eager, energetic, excitable, fidgety, fussy, giggly, graceful, gruff
-humble, imaginative, independent, innocent, lazy, lucky, mild, modest, musical, nimble, noble
-observant, old-fashioned, optimistic, peaceful, playful, poetic, practical, quarrelsome
-quick-witted, reliable, resourceful, romantic, rumpled, scientific, sensitive, sociable, sturdy
-superstitious, tall, tender, thrifty, tireless, truthful, unlucky, vain, warm-hearted
-well-behaved, wild, wise, witty, long-legged, snub-nosed, agreeable, alert, ambitious, amiable
-blunt, brainy, breezy, candid, chirpy, clumsy, courteous, crafty, dignified, diligent, docile
-dozy, droll, elderly, faithful, flighty, frank, frugal, gallant, gifted, glum, gracious, greedy
-handy, hardy, hasty, hearty, heroic, hesitant, idle, jaunty, jumpy, keen, languid, light-footed
-logical, mannerly, mellow, methodical, nervous, obliging, outspoken, pensive, perky, persistent
-pompous, precise, prim, punctual, ragged, rash, reckless, refined, rowdy, saucy, sedate, shrewd
-skilful, sleek, soft-hearted, soulful, spirited, spry, steady, studious, subtle, suspicious
+@list traits 18 adjective
+kind, shy, bold, nosy, tidy, rosy, calm, lazy, mild, tall, vain, wild, wise, dozy, glum, idle
+keen, prim, rash, spry, brave, quiet, merry, messy, proud, silly, plump, jolly, timid, loyal
+lanky, moody, stout, eager, fussy, gruff, lucky, noble, witty, alert, blunt, droll, frank, handy
+hardy, hasty, jumpy, perky, rowdy, saucy, sleek, clever, gentle, sleepy, dreamy, polite, hungry
+lively, honest, chatty, bouncy, grumpy, daring, solemn, untidy, dainty, plucky, cuddly, giggly
+humble, modest, nimble, poetic, sturdy, tender, brainy, breezy, candid, chirpy, clumsy, crafty
+docile, frugal, gifted, greedy, hearty, heroic, jaunty, mellow, ragged, sedate, shrewd, steady
+subtle, curious, careful, patient, helpful, serious, hopeful, bashful, scruffy, wriggly, earnest
+awkward, fidgety, musical, playful, rumpled, thrifty, unlucky, amiable, elderly, flighty, gallant
+languid, logical, nervous, pensive, pompous, precise, refined, skilful, soulful, cheerful
+stubborn, friendly, restless, freckled, sensible, generous, fearless, cautious, trusting, artistic
+boastful, charming, graceful, innocent, peaceful, reliable, romantic, sociable, tireless, truthful
+diligent, faithful, gracious, hesitant, mannerly, obliging, punctual, reckless, spirited, studious
+thoughtful, forgetful, impatient, mischievous, absent-minded, sprightly, good-natured, inventive
+talkative, headstrong, adventurous, affectionate, contented, determined, dependable, energetic
+excitable, imaginative, independent, observant, old-fashioned, optimistic, practical, quarrelsome
+quick-witted, resourceful, scientific, sensitive, superstitious, warm-hearted, well-behaved
+long-legged, snub-nosed, agreeable, ambitious, courteous, dignified, light-footed, methodical
+outspoken, persistent, soft-hearted, suspicious
 
-@list looks 300 adjective
-red, blue, green, yellow, shiny, old, purple, striped, white, golden, spotted, brown, silver
-orange, pink, black, bright, new, wooden, wobbly, faded, plain, fancy, dusty, homemade, battered
-sturdy, speckled, scarlet, lopsided, painted, polished, patched, pale, borrowed
-scratched, crooked, grey, squeaky, turquoise, crimson, violet, copper, emerald, chequered
-peculiar, handsome, ordinary, second-hand, sky-blue, glossy, dented, rusty, wonderful, mysterious
-crinkly, sparkling, dotted, tattered, velvet, tartan, woolly, furry, fluffy, feathery, knitted
-paper, brass, clay, glass, leather, silk, straw, cardboard, magenta, indigo, maroon, beige
-ivory, amber, bronze, lilac, mustard, ruby, pearly, heavy, hollow, round, square, flat
-bent, twisted, folded, crumpled, torn, chipped, cracked, mended, stained, sticky, wet
-noisy, silent, glowing, gleaming, glittering, twinkling, dazzling, dull, drab, gaudy, elegant
-dainty, delicate, comical, ridiculous, magnificent, marvellous, precious, valuable, worthless
-unusual, foreign, antique, modern, famous, enchanted, haunted, lucky, forgotten, half-finished
-upside-down, moth-eaten, sun-bleached, lavender, aged, angular, baggy, bald, bashed, beaded
-blunt, bumpy, burnished, buttoned, carved, chalky, charred, chunky, clean, clumsy, coloured
-cosy, crimped, crusty, cubic, curved, damp, dark, decorated, dim, dirty, domed, drooping, dyed
-embroidered, empty, engraved, expensive, exotic, fiery, flimsy, flowery, foldable, fragile, frayed
-frilly, fringed, frosted, gilded, grand, greasy, grubby, gnarled, hairy, hand-sewn, hooked
-icy, imported, inky, jagged, jewelled, jingling, jointed, knobbly, knotted, labelled, laced, leafy
-limp, locked, loose, lumpy, mauve, messy, mouldy, musical, mottled, neat, nice
+@list looks 18 adjective
+red, blue, old, pink, new, pale, grey, clay, silk, ruby, flat, bent, torn, wet, dull, drab, aged
+bald, cosy, damp, dark, dim, dyed, icy, inky, limp, green, shiny, white, brown, black
+faded, plain, fancy, dusty, rusty, furry, paper, brass, glass, straw, beige, ivory, amber, lilac
+heavy, round, noisy, gaudy, lucky, baggy, blunt, bumpy, cubic, dirty, domed, empty, fiery
+grand, hairy, laced, leafy, loose, lumpy, mauve, messy, yellow, purple, golden, silver, orange
+bright, wooden, wobbly, sturdy, violet, copper, glossy, dented, dotted, velvet, tartan, woolly
+fluffy, indigo, maroon, bronze, pearly, hollow, square, folded, mended, sticky, silent, dainty
+modern, famous, bashed, beaded, carved, chalky, chunky, clumsy, crusty, curved, exotic, flimsy
+frayed, frilly, gilded, greasy, grubby, hooked, jagged, locked, mouldy, striped, spotted, scarlet
+painted, patched, crooked, squeaky, crimson, emerald, crinkly, knitted, leather, magenta, mustard
+twisted, chipped, cracked, stained, glowing, elegant, comical, unusual, foreign, antique, haunted
+angular, charred, crimped, flowery, fragile, fringed, frosted, gnarled, jointed, knobbly, knotted
+musical, mottled, homemade, battered, speckled, lopsided, polished, borrowed, peculiar, handsome
+ordinary, sky-blue, tattered, feathery, crumpled, gleaming, dazzling, delicate, precious, valuable
+lavender, buttoned, coloured, drooping, engraved, foldable, imported, jewelled, jingling, labelled
+scratched, turquoise, chequered, second-hand, wonderful, mysterious, sparkling, cardboard
+glittering, twinkling, ridiculous, magnificent, marvellous, worthless, enchanted, forgotten
+half-finished, upside-down, moth-eaten, sun-bleached, burnished, decorated, embroidered, expensive
+hand-sewn
 
-@list airs 60 adjective
-quiet, sunny, busy, windy, muddy, pretty, shady, lonely, noisy, grassy, peaceful, leafy, narrow
-crowded, mossy, breezy, dim, steep, sleepy, wide, misty, cool, tangled, stony, crooked, sandy
-neglected, cheerful, famous, bare, dewy, sheltered, rocky, drowsy, ancient, faraway, enchanting
-overgrown, secret, lively, deserted, gloomy, glorious, puddly, silent, slippery, sunlit, untidy
-weedy, windswept, draughty, hushed, mysterious, nettly, picturesque
+@list airs 16 adjective
+busy, dim, wide, cool, bare, dewy, quiet, sunny, windy, muddy, shady, noisy, leafy, mossy, steep
+misty, stony, sandy, rocky, weedy, pretty, lonely, grassy, narrow, breezy, sleepy, famous, drowsy
+secret, lively, gloomy, puddly, silent, sunlit, untidy, hushed, nettly, crowded, tangled, crooked
+ancient, faraway, peaceful, cheerful, deserted, glorious, slippery, draughty, neglected, sheltered
+enchanting, overgrown, windswept, mysterious, picturesque
 
-@list tastes 60 adjective
-warm, sweet, fresh, sticky, hot, crumbly, buttery, tasty, delicious, creamy, spicy, crunchy
-juicy, steaming, golden, splendid, squashy, sugary, nutty, fragrant, wholesome, tangy, lumpy
-scrumptious, peppery, burnt, chewy, cold, crisp, gooey, honeyed, lukewarm, minty, mouldy, salty
-smoky, soggy, sour, tender, undercooked
+@list tastes 14 adjective
+warm, hot, cold, sour, sweet, fresh, tasty, spicy, juicy, nutty, tangy, lumpy, burnt, chewy, crisp
+gooey, minty, salty, smoky, soggy, sticky, creamy, golden, sugary, mouldy, tender, crumbly
+buttery, crunchy, squashy, peppery, honeyed, steaming, splendid, fragrant, lukewarm, delicious
+wholesome, scrumptious, undercooked
 
-@list glads 30 feeling
-happy, glad, proud, pleased, merry, cheerful, delighted, excited, joyful, thankful, content, warm
-grateful, relieved, overjoyed, lucky, jolly, peaceful, satisfied, thrilled, hopeful, triumphant
-cosy, ecstatic, elated, encouraged, exhilarated, giddy, important, light-hearted, radiant, rich
-sunny, tickled, victorious
+@list glads 12 feeling
+glad, warm, cosy, rich, happy, proud, merry, lucky, jolly, giddy, sunny, joyful, elated, pleased
+excited, content, hopeful, radiant, tickled, cheerful, thankful, grateful, relieved, peaceful
+thrilled, ecstatic, delighted, overjoyed, satisfied, triumphant, encouraged, exhilarated
+important, light-hearted, victorious
 
-@list sads 30 feeling
-sad, lonely, sorry, gloomy, upset, unhappy, worried, miserable, glum, tearful, small, disappointed
-sorrowful, anxious, heartbroken, wretched, downcast, forlorn, empty, mournful, bleak, crestfallen
-dejected, desolate, dismal, foolish, guilty, hopeless, low, rotten, tired, troubled, useless
+@list sads 12 feeling
+sad, glum, low, sorry, upset, small, empty, bleak, tired, lonely, gloomy, dismal, guilty, rotten
+unhappy, worried, tearful, anxious, forlorn, foolish, useless, wretched, downcast, mournful
+dejected, desolate, hopeless, troubled, miserable, disappointed, sorrowful, heartbroken
+crestfallen
 
-@list crosses 30 feeling
-cross, angry, grumpy, annoyed, furious, huffy, sulky, stubborn, bad-tempered, offended, prickly
-indignant, bitter, impatient, insulted, irritable, livid, outraged, resentful, sour, stormy
+@list crosses 10 feeling
+sour, cross, angry, huffy, sulky, livid, grumpy, bitter, stormy, annoyed, furious, prickly
+stubborn, offended, insulted, outraged, bad-tempered, indignant, impatient, irritable, resentful
 
-@list afraids 30 feeling
-scared, afraid, nervous, frightened, uneasy, shaky, alarmed, jumpy, timid, terrified, fearful
-petrified, startled, trembly, panicky, spooked, wobbly
+@list afraids 10 feeling
+shaky, jumpy, timid, scared, afraid, uneasy, wobbly, nervous, alarmed, fearful, trembly, panicky
+spooked, startled, frightened, terrified, petrified
 
-@list saidgladly 24 verb
+@list saidgladly 10 verb
 said, cried, laughed, called, cheered, shouted, sang, exclaimed, chuckled, beamed, giggled, whooped
 crowed, hooted, trilled, squealed
 
-@list saidsadly 24 verb
+@list saidsadly 10 verb
 said, sighed, whispered, sniffed, cried, murmured, mumbled, groaned, sobbed, wailed, muttered
 moaned, whimpered, gulped, croaked, stammered
 
-@list saidplainly 24 verb
+@list saidplainly 10 verb
 said, whispered, replied, called, murmured, explained, declared, suggested, announced, remarked
 answered, observed, promised, added, decided, insisted
 
-@list saidcrossly 24 verb
+@list saidcrossly 10 verb
 said, shouted, snapped, cried, grumbled, growled, muttered, yelled, roared, hissed, huffed, barked
 bellowed, complained, scolded, snarled
 
-@list softly 60 adverb
-softly, gently, kindly, quietly, politely, warmly, cheerfully, gravely, thoughtfully, wisely
-calmly, patiently, shyly, brightly, sleepily, solemnly, tenderly, slyly, modestly, drily, firmly
-fondly, frankly, honestly, hopefully, lightly, mildly, mysteriously, promptly, reluctantly
-seriously, simply, sincerely, slowly, sternly, sweetly, truthfully, vaguely, wistfully
+@list softly 14 adverb
+shyly, slyly, drily, softly, gently, kindly, warmly, wisely, calmly, firmly, fondly, mildly
+simply, slowly, quietly, gravely, frankly, lightly, sternly, sweetly, vaguely, politely, brightly
+sleepily, solemnly, tenderly, modestly, honestly, promptly, cheerfully, thoughtfully, patiently
+hopefully, mysteriously, reluctantly, seriously, sincerely, truthfully, wistfully
 
-@list busily 80 adverb
-carefully, quickly, slowly, quietly, happily, eagerly, bravely, gently, patiently, busily
-cheerfully, steadily, nervously, hopefully, neatly, boldly, proudly, calmly, hastily, cautiously
-clumsily, noisily, thoroughly, solemnly, swiftly, daintily, briskly, firmly, gracefully
-energetically, stubbornly, breathlessly, absent-mindedly, awkwardly, cleverly, cunningly
-desperately, diligently, dreamily, earnestly, efficiently, elegantly, feverishly, gleefully
-hurriedly, merrily, methodically, nimbly, obediently, painstakingly, politely, recklessly
-secretly, seriously, silently, skilfully, sleepily, speedily, tirelessly, urgently, vigorously
+@list busily 18 adverb
+slowly, gently, busily, neatly, boldly, calmly, firmly, nimbly, quickly, quietly, happily, eagerly
+bravely, proudly, hastily, noisily, swiftly, briskly, merrily, steadily, clumsily, solemnly
+daintily, cleverly, dreamily, politely, secretly, silently, sleepily, speedily, urgently
+carefully, patiently, cheerfully, nervously, hopefully, cautiously, thoroughly, gracefully
+energetically, stubbornly, breathlessly, absent-mindedly, awkwardly, cunningly, desperately
+diligently, earnestly, efficiently, elegantly, feverishly, gleefully, hurriedly, methodically
+obediently, painstakingly, recklessly, seriously, skilfully, tirelessly, vigorously
 
 @list laters 0 connective
 Then, After that, Next, Soon, A little later, Before long, At last, Presently, A moment later
@@ -119,109 +120,135 @@ Then, So, After that, Next, Soon, A little later, Before long, At last, Presentl
 Without a word, By and by, Straight away, After a while, In the end, An hour later, With a sigh
 Two minutes later, Without stopping to think, After some thought, Humming a tune
 
-@list ohdears 24 exclamation
+@list ohdears 10 exclamation
 Oh dear, Oh no, Bother, Goodness me, Dear me, What a pity, Botheration, Fiddlesticks
 Good gracious, What a muddle, Mercy me, Alas, Crumbs, Heavens, Great goblins, Rats, My poor ears
 What a calamity, Whatever next
 
-@list hoorays 24 exclamation
+@list hoorays 10 exclamation
 Hooray, Look, How wonderful, Well done, My goodness, Splendid, What luck, Marvellous, Three cheers
 How lovely, Bravo, Well I never, Upon my word, What fun, Fancy that, Bless my buttons, Delightful
 Extraordinary, Hip hip hooray, What a beauty, Wonders never cease, Yippee
 
-@list numbers 24 number
+@list numbers 10 number
 two, three, four, five, six, seven, a dozen, nine, ten, eleven, twenty, thirteen, forty, eight
 several, fifteen, a hundred, too many, sixty, ninety-nine
 
-@list moods 60 adjective
-quiet, lazy, long, still, ordinary, strange, lovely, drowsy, busy, dull, noisy, peculiar, splendid
-promising, sleepy, hopeful, glorious, memorable, slow, perfect, idle, cheerful, hungry, important
-mysterious, remarkable, nervous, tremendous, unremarkable, wonderful, curious, unlucky, dreamy, odd
+@list moods 14 adjective
+lazy, long, busy, dull, slow, idle, odd, quiet, still, noisy, lovely, drowsy, sleepy, hungry
+dreamy, strange, hopeful, perfect, nervous, curious, unlucky, ordinary, peculiar, splendid
+glorious, cheerful, promising, memorable, important, mysterious, remarkable, tremendous
+unremarkable, wonderful
 
-@list weathers 40 weather
-sunny, windy, bright, rainy, cloudy, warm, frosty, misty, chilly, breezy, snowy, foggy, golden
-grey, quiet, still, crisp, blustery, drizzly, mild, lazy, sparkling, hazy, stormy, damp
-cloudless, wintry, balmy, dewy, dreary, fine, gusty, icy, murky, muggy, showery, silvery, soggy
-sultry, thundery
+@list weathers 14 weather
+warm, grey, mild, lazy, hazy, damp, dewy, fine, icy, sunny, windy, rainy, misty, snowy, foggy
+quiet, still, crisp, balmy, gusty, murky, muggy, soggy, bright, cloudy, frosty, chilly, breezy
+golden, stormy, wintry, dreary, sultry, drizzly, showery, silvery, blustery, thundery, sparkling
+cloudless
 
-@list times 10 time
+@list times 8 time
 morning, afternoon, day, evening
 
-@list days 16 time
+@list days 14 time
 Monday, Saturday, Tuesday, Sunday, Friday, Thursday, Wednesday
 
 @list seasons 10 time
 spring, summer, autumn, winter
 
-@list often 30 time
+@list often 14 time
 every morning, every day, all day long, every evening, on Sundays, whenever it rained, after lunch
 before breakfast, in the afternoons, at bedtime, on Tuesdays, whenever nobody was looking
 at weekends, by candlelight, between meals, from time to time, in secret, in the bath, on holidays
 on rainy days, twice a week, under the table, until midnight, when it snowed, with closed eyes
 
-@list clutter 300 thing
-sock, button, spoon, feather, candle, teacup, comb, pencil, cork, thimble, marble, glove, biscuit
-cobweb, slipper, walnut, acorn, hairpin, shoelace, postcard, doorknob, raisin, stamp, ticket
-paintbrush, toothbrush, gumboot, saucer, whisk, hinge, nail, screw, padlock, buckle, needle, peg
-mitten, mousetrap, teabag, egg cup, sieve, funnel, bucket, broom, duster, sponge, hairbrush
-handkerchief, necktie, bonnet, clog, sandal, boot, apron, collar, penny, medal, ring, brooch
-bracelet, bead, jewel, domino, skittle, rattle, harmonica, triangle, drumstick, twig, leaf, daisy
-thistle, mushroom, onion, potato, radish, bean, eggshell, nutshell, crumb, cracker, toffee
-lollipop, jam tart, sardine, kipper, starfish, barnacle, anchor, paddle, oar, fishhook, globe
-ruler, inkpot, quill, envelope, paper clip, newspaper, notebook, dictionary, bookmark, calendar
-photograph, picture frame, lampshade, curtain ring, footstool, coat hanger, birdcage, flowerpot
-trowel, rake, watering can, garden gnome, weathervane, doorbell, horseshoe, cartwheel, saddle
-cowbell, milk bottle, cheese grater, pepper pot, teaspoon, kettle, saucepan, toast rack, cake tin
-abacus, almanac, armchair, backpack, bagpipe, bandage, banjo, banner, bathmat, beret, binder
-blotter, bobbin, bolt, brick, bugle, bulb, camera, canoe, cape, catapult, cauldron
-chisel, chopstick, coaster, cogwheel, coin, conch, cradle, crayon, crochet hook, crown
-crutch, cymbal, diary, dipper, dustpan, easel, eggcup, elbow pad, fan, fender, fez, fiddle, flag
-flask, garter, gong, hammer, hammock, handbell, harp, helmet, hourglass, ice skate, jug, kimono
-knapsack, knob, lace doily, lever, locket, loom, lute, mallet, mask, mop, moustache comb, muff
-napkin, nutcracker, ocarina, oilcan, overcoat, pan, parasol, pendant, pestle, pipe, pillow, pouch
-prism, pulley, purse, quoit, raft, raincoat, recipe, ribbon, rocket, rope ladder, rug, rucksack
-rolling pin, safety pin, pocket watch, bow tie, skipping rope, apple core, orange peel, false tooth
+@list clutter 22 thing
+sock, comb, cork, nail, peg, clog, boot, ring, bead, twig, leaf, bean, oar, rake, bolt, bulb, cape
+coin, fan, fez, flag, gong, harp, jug, knob, loom, lute, mask, mop, muff, pan, pipe, raft, rug
+spoon, glove, acorn, stamp, whisk, hinge, screw, sieve, broom, apron, penny, medal, jewel, daisy
+onion, crumb, globe, ruler, quill, banjo, beret, brick, bugle, canoe, conch, crown, diary, easel
+flask, lever, pouch, prism, purse, quoit, button, candle, teacup, pencil, marble, cobweb, walnut
+raisin, ticket, saucer, buckle, needle, mitten, teabag, funnel, bucket, duster, sponge, bonnet
+sandal, collar, brooch, domino, rattle, potato, radish, toffee, kipper, anchor, paddle, inkpot
+trowel, saddle, kettle, abacus, banner, binder, bobbin, camera, chisel, cradle, crayon, crutch
+cymbal, dipper, eggcup, fender, fiddle, garter, hammer, helmet, kimono, locket, mallet, napkin
+oilcan, pestle, pillow, pulley, recipe, ribbon, rocket, feather, thimble, biscuit, slipper
+hairpin, gumboot, padlock, egg cup, necktie, skittle, thistle, cracker, sardine, cowbell, almanac
+bagpipe, bandage, bathmat, blotter, coaster, dustpan, hammock, ocarina, parasol, pendant, bow tie
+shoelace, postcard, doorknob, bracelet, triangle, mushroom, eggshell, nutshell, lollipop, jam tart
+starfish, barnacle, fishhook, envelope, notebook, bookmark, calendar, birdcage, doorbell, teaspoon
+saucepan, cake tin, armchair, backpack, catapult, cauldron, cogwheel, handbell, knapsack, overcoat
+raincoat, rucksack, paintbrush, toothbrush, mousetrap, hairbrush, handkerchief, harmonica
+drumstick, paper clip, newspaper, dictionary, photograph, picture frame, lampshade, curtain ring
+footstool, coat hanger, flowerpot, watering can, garden gnome, weathervane, horseshoe, cartwheel
+milk bottle, cheese grater, pepper pot, toast rack, chopstick, crochet hook, elbow pad, hourglass
+ice skate, lace doily, moustache comb, nutcracker, rope ladder, rolling pin, safety pin
+pocket watch, skipping rope, apple core, orange peel, false tooth
 
-@list plurals 300 thing
-buttons, pebbles, feathers, acorns, candles, marbles, ribbons, socks, snails, beetles, umbrellas
-balloons, postcards, tickets, mittens, teaspoons, keys, shells, stamps, kittens, goldfish, spoons
-hats, bells, maps, teapots, paper boats, chestnuts, daisies, dandelions, leaves, mushrooms, stones
-sticks, nails, jars, boxes, baskets, bottles, corks, coins, clocks, clouds, cushions, dragons
-drums, ducks, elephants, envelopes, fossils, frogs, geese, grandmothers, hedgehogs, jellyfish
-jigsaw pieces, jokes, ladders, lanterns, lemons, mice, moths, newspapers, noises, owls, parsnips
-pears, pens, pianos, pigeons, pillows, pine cones, poems, puddles, questions, recipes, riddles
-sandwiches, scarves, secrets, shadows, shoelaces, songs, spiders, stars, stories, suitcases
-thimbles, toadstools, tomatoes, trumpets, turnips, walnuts, whistles, wishes, words, worms, ants
-anchors, apples, aprons, badges, bananas, barrels, bees, berries, blankets, books, boots, bricks
-brooms, bubbles, buckets, butterflies, cabbages, cakes, canoes, carrots, caterpillars
-chairs, cherries, chimneys, clues, crabs, crickets, crowns, crumbs, cucumbers, cupboards, curtains
-dictionaries, donkeys, doorknobs, dreams, eggs, fairies, ferns, fiddles, flags, flowerpots, flutes
-footprints, forks, foxgloves, ghosts, gloves, goats, grapes, hairpins, hammers, holes, icicles, jugs
-kettles, kites, knots, lamps, lizards, lobsters, magnets, medals, melons, mirrors, mountains
-mousetraps, necklaces, needles, nests, nightcaps, onions, paintbrushes, parrots, peaches, peacocks
-peppermints, pickles, pirates, plates, plums, potatoes, princesses, pumpkins, quilts, rabbits
-rainbows, raindrops, robins, ropes, rubies, sailors, saucers, saucepans, sausages, seagulls, seeds
-shoes, slippers, snowballs, sparrows, spectacles, starfish, swans, telescopes, tulips, twigs
-valleys, violins, waves, whales, windmills, wolves
+@list plurals 22 thing
+keys, hats, maps, jars, mice, owls, pens, ants, bees, eggs, jugs, socks, bells, nails, boxes
+corks, coins, drums, ducks, frogs, geese, jokes, moths, pears, poems, songs, stars, words, worms
+books, boots, cakes, clues, crabs, ferns, flags, forks, goats, holes, kites, knots, lamps, nests
+plums, ropes, seeds, shoes, swans, twigs, waves, acorns, snails, shells, stamps, spoons, leaves
+stones, sticks, clocks, clouds, lemons, noises, pianos, wishes, apples, aprons, badges, bricks
+brooms, canoes, chairs, crowns, crumbs, dreams, flutes, ghosts, gloves, grapes, medals, melons
+onions, plates, quilts, robins, rubies, tulips, whales, wolves, buttons, pebbles, candles, marbles
+ribbons, beetles, tickets, mittens, kittens, teapots, daisies, baskets, bottles, dragons, fossils
+ladders, pigeons, pillows, puddles, recipes, riddles, scarves, secrets, shadows, spiders, stories
+turnips, walnuts, anchors, bananas, barrels, berries, bubbles, buckets, carrots, donkeys, fairies
+fiddles, hammers, icicles, kettles, lizards, magnets, mirrors, needles, parrots, peaches, pickles
+pirates, rabbits, sailors, saucers, valleys, violins, feathers, balloons, goldfish, cushions
+lanterns, parsnips, thimbles, tomatoes, trumpets, whistles, blankets, cabbages, cherries, chimneys
+crickets, curtains, hairpins, lobsters, peacocks, potatoes, pumpkins, rainbows, sausages, seagulls
+slippers, sparrows, starfish, umbrellas, postcards, teaspoons, paper boats, chestnuts, dandelions
+mushrooms, elephants, envelopes, grandmothers, hedgehogs, jellyfish, jigsaw pieces, newspapers
+pine cones, questions, sandwiches, shoelaces, suitcases, toadstools, butterflies, caterpillars
+cucumbers, cupboards, dictionaries, doorknobs, flowerpots, footprints, foxgloves, mountains
+mousetraps, necklaces, nightcaps, paintbrushes, peppermints, princesses, raindrops, saucepans
+snowballs, spectacles, telescopes, windmills
 
-@list animals 200 animal
-elephant, penguin, monkey, parrot, tiger, camel, giraffe, walrus, kangaroo, lion, whale, octopus
-seal, zebra, badger, beetle, bison, bumblebee, buzzard, chimpanzee, cobra, cockatoo, cockerel, condor
-coyote, crane, dinosaur, dodo, dragonfly, emu, falcon, finch, gnat, gnu, grasshopper, gull
-hare, hawk, heron, hornet, ibis, jackal, jackdaw, kingfisher, ladybird, lemur, lynx, macaw, mammoth
-marmot, mongoose, mule, narwhal, newt, ox, partridge, pheasant, pike, polecat, quail, rook, shark, crocodile, ostrich, flamingo, puffin, pelican, stork, eagle, raven, cuckoo, swallow
-canary, ferret, vole, dormouse, guinea pig, gerbil, wombat, koala, panda, platypus, armadillo
-anteater, porcupine, moose, reindeer, yak, llama, buffalo, antelope, leopard, hyena, baboon
-gorilla, iguana, chameleon, python, turtle, jellyfish, lobster, prawn, oyster, squid, eel, trout
-salmon, herring, budgerigar, hippopotamus, rhinoceros, orangutan, earwig, woodlouse, nightingale
+@list animals 18 animal
+lion, seal, dodo, emu, gnat, gnu, gull, hare, hawk, ibis, lynx, mule, newt, ox, pike, rook, vole
+yak, eel, tiger, camel, whale, zebra, bison, cobra, crane, finch, heron, lemur, macaw, quail
+shark, stork, eagle, raven, koala, panda, moose, llama, hyena, prawn, squid, trout, monkey, parrot
+walrus, badger, beetle, condor, coyote, falcon, hornet, jackal, marmot, puffin, cuckoo, canary
+ferret, gerbil, wombat, baboon, iguana, python, turtle, oyster, salmon, earwig, penguin, giraffe
+octopus, buzzard, jackdaw, mammoth, narwhal, polecat, ostrich, pelican, swallow, buffalo, leopard
+gorilla, lobster, herring, elephant, kangaroo, cockatoo, cockerel, dinosaur, ladybird, mongoose
+pheasant, flamingo, dormouse, platypus, anteater, reindeer, antelope, bumblebee, chimpanzee
+dragonfly, grasshopper, kingfisher, partridge, crocodile, guinea pig, armadillo, porcupine
+chameleon, jellyfish, budgerigar, hippopotamus, rhinoceros, orangutan, woodlouse, nightingale
 
-@list sizes 20 adjective
-little, big, tiny, small, large, huge, long, short, wide, thin, fat, tall, nice, great, strange, dear
-funny, rare, perfectly good, rather fine
+@list sizes 12 adjective
+big, small, tiny, little, fat, thin, long, short, huge, tall, wide, fine, odd, nice, rare, great
+funny, large, slim, strange, clever, narrow, pretty, gigantic, perfectly good
 
-@list very 20 wording
+@list very 10 wording
 very, quite, rather, terribly, truly, extremely, a little, awfully, surprisingly, thoroughly
 suddenly, remarkably, secretly, strangely, unusually, dreadfully, somewhat, most
+
+@list best 10 wording
+best, oldest, dearest, closest, favourite, most trusted, only
+
+@list lived 8 wording
+lived, stayed, slept, worked, had been born, kept a shop, was staying
+
+@list met 8 wording
+met, saw, noticed, came upon, ran into, was followed by
+
+@list kept 8 wording
+kept, hid, stored, left, put
+
+@list kicked 8 wording
+kicked, thumped, glared at, shouted at, poked, sat on
+
+@list laughed 10 wording
+laughed, giggled, smiled, chuckled, grinned, nodded
+
+@list crept 8 wording
+tiptoed, crept, sneaked, crawled, stole, wandered
+
+@list hugged 8 wording
+hugged, kissed, squeezed, patted, stroked
 
 @list felt 6 wording
 felt, was, grew, became, looked
@@ -249,39 +276,43 @@ looked, searched, rummaged, peered, hunted, poked about
 Not so long ago, Far away and long ago, A hundred years ago, Last year, When I was small
 Before you were born, In another country
 
-@list sadly 40 adverb
-sadly, quietly, softly, slowly, miserably, tearfully, gloomily, mournfully, hoarsely, faintly
-shakily, timidly, wearily, nervously, bitterly, dully, glumly, helplessly, meekly, sorrowfully
-uneasily, unhappily
+@list sadly 12 adverb
+sadly, dully, softly, slowly, glumly, meekly, quietly, faintly, shakily, timidly, wearily
+gloomily, hoarsely, bitterly, uneasily, miserably, tearfully, mournfully, nervously, helplessly
+sorrowfully, unhappily
 
 @list well 12 adverb
 well, smoothly, beautifully, perfectly, splendidly, nicely, wonderfully, swimmingly, better than ever
 
-@list soundly 20 adverb
+@list soundly 8 adverb
 soundly, deeply, peacefully, well, snugly, sweetly, like a log, like a stone, like a dormouse
 until noon, with a smile, all night long, without a sound, upside down, very late, without a pillow
 
-@list virtues 20 adjective
-kind, thoughtful, generous, sweet, clever, good, brave, nice, lovely, noble, sensible, splendid
-wise, gracious, neighbourly, polite
+@list virtues 12 adjective
+kind, good, nice, wise, sweet, brave, noble, clever, lovely, polite, generous, sensible, splendid
+gracious, thoughtful, neighbourly
 
-@list flaws 30 adjective
-lopsided, wobbly, crooked, sticky, untidy, lumpy, bumpy, strange, squashed, patchy, uneven, burnt
-smelly, noisy, dented, dusty, sooty, smudged, ragged, slippery, spotty, squeaky, tilted, damp
+@list flaws 12 adjective
+damp, lumpy, bumpy, burnt, noisy, dusty, sooty, wobbly, sticky, untidy, patchy, uneven, smelly
+dented, ragged, spotty, tilted, crooked, strange, smudged, squeaky, lopsided, squashed, slippery
 
-@list goods 24 adjective
-good, long, strange, fine, busy, lucky, useful, ordinary, happy, remarkable, surprising, sensible
-satisfactory, splendid, unusual, memorable, complicated, educational, peculiar, tiring, profitable
-exciting, glorious, noisy
+@list pots 10 thing
+pot, cup, boot, hat, tin, jug, bowl, bucket, teapot, drum, bathtub, saucepan, sink, flowerpot, wheelbarrow
 
-@list monsters 24 thing
-dragon, ghost, wolf, giant, witch, robber, troll, pirate, goblin, ogre, sea serpent, vampire
-tax collector, skeleton, werewolf, burglar, wizard, mermaid, king, queen, emperor, knight, dentist
-princess, mummy, sea captain, headmaster
+@list goods 14 adjective
+good, long, fine, busy, lucky, happy, noisy, useful, tiring, strange, unusual, ordinary, sensible
+splendid, peculiar, exciting, glorious, remarkable, surprising, satisfactory, memorable
+complicated, educational, profitable
 
-@list breakables 24 thing
-vase, teapot, plate, jug, lamp, bowl, cup, mirror, clock, sugar bowl, candlestick, milk jug
-statue of a duck, barometer, butter dish, fruit bowl, jam pot, soup tureen, chamber pot, moustache cup
+@list monsters 14 thing
+wolf, ogre, king, ghost, giant, witch, troll, queen, mummy, dragon, robber, pirate, goblin, wizard
+knight, vampire, burglar, mermaid, emperor, dentist, skeleton, werewolf, princess, sea serpent
+tax collector, sea captain, headmaster
+
+@list breakables 12 thing
+vase, jug, lamp, bowl, cup, plate, clock, teapot, mirror, jam pot, milk jug, sugar bowl
+candlestick, statue of a duck, barometer, butter dish, fruit bowl, soup tureen, chamber pot
+moustache cup
 )";
 
 }  // namespace tapir::app::grammar

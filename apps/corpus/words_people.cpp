@@ -8,7 +8,7 @@ const std::string_view kPeopleTables = R"(
 she | she | her | her | herself | girl
 he | he | him | his | himself | boy
 
-@table girls 60 name : g>>pronouns
+@table girls 18 name : g>>pronouns
 Lily | she
 Anna | she
 Mia | she
@@ -70,7 +70,7 @@ Thea | she
 Ursula | she
 Vera | she
 
-@table boys 60 name : g>>pronouns
+@table boys 18 name : g>>pronouns
 Tom | he
 Ben | he
 Max | he
@@ -132,7 +132,7 @@ Ralph | he
 Stanley | he
 Victor | he
 
-@table critters 60 name : g>>pronouns
+@table critters 18 name : g>>pronouns
 Pip | he
 Hazel | she
 Bramble | he
@@ -194,9 +194,9 @@ Whisker | he
 Yarrow | she
 Zigzag | he
 
-@union kids 14 name : girls boys
+@union kids 18 name : girls boys
 
-@table folk 12 person : g>>pronouns
+@table folk 10 person : g>>pronouns
 Grandma | she
 Grandpa | he
 Mother | she
@@ -213,7 +213,7 @@ Old Joe | he
 Cousin Edith | she
 Professor Quill | he
 
-@table elders 12 person : g>>pronouns
+@table elders 10 person : g>>pronouns
 Old Badger | he
 Mother | she
 Granny Mole | she
@@ -230,7 +230,7 @@ Madam Goose | she
 Professor Stoat | he
 Cousin Weasel | he
 
-@table creatures 40 animal : said moved
+@table creatures 20 animal : said moved
 rabbit | said, squeaked | hopped, bounded
 duck | quacked | waddled
 frog | croaked | hopped, leapt
@@ -280,33 +280,33 @@ turkey | gobbled | strutted
 newt | whispered | wriggled
 grasshopper | clicked | sprang
 
-@list childhomes 20 place
+@list childhomes 12 place
 cottage, house, flat, farmhouse, windmill, houseboat, lighthouse, bakery, caravan, boarding house
 toyshop, tower, bungalow, barn
 
-@list burrows 20 place
+@list burrows 12 place
 burrow, nest, den, hollow tree, hole, teapot, log, old boot, haystack, flowerpot, tree stump
 hatbox, rabbit hole, wheelbarrow
 
-@list childnooks 30 detail
+@list childnooks 16 detail
 under the bed, behind the sofa, in the wardrobe, under the stairs, in the kitchen drawer
 behind the curtains, on top of the cupboard, under the rug, in the laundry basket
 behind the bookcase, in the bathtub, in the toy box, inside the piano, under the cushions
 in the attic, in the biscuit tin, behind the coal scuttle, under the doormat, in the pantry
-behind the radiator, in the sewing basket, under the kitchen sink, between the mattresses
+behind the radiator, in the sewing basket, under the kitchen sink, among the mattresses
 in the umbrella stand, on the windowsill, inside the grandfather clock, in the bread bin
 behind the mirror, in the coal cellar, under the ironing board, in the hatbox
 
-@list burrownooks 30 detail
+@list burrownooks 16 detail
 under the moss bed, behind the big root, in the nut store, under the leaf pile
 behind the front door, in the acorn bowl, on top of the mushroom shelf, under the straw
 behind the bark cupboard, in the berry jar, inside the walnut cradle, under the thistle rug
 in the bramble hedge, behind the kettle, under the fern umbrella, in the honey pot
-behind the chestnut barrel, in the back tunnel, under the birch-bark rug, between the turnips
+behind the chestnut barrel, in the back tunnel, under the birch-bark rug, among the turnips
 in the feather bed, on the pebble shelf, inside the hollow log, in the mending basket
 behind the dandelion clock, in the root cellar, under the pine-needle mat, in the seed drawer
 
-@list dwellings 30 detail
+@list dwellings 16 detail
 at the edge of the village, near the sea, on a hill, at the end of a lane, beside a river
 next to a field of sheep, behind the church, in the middle of a wood, under a chestnut tree
 by the railway line, above a bakery, at the bottom of a garden, across from the park
@@ -316,13 +316,13 @@ behind a row of poplars, by a crooked signpost, halfway up a cliff, in a valley 
 between the mill and the marsh, on the sunny side of a ditch, far from anywhere
 under a bridge, in a forgotten corner of an orchard, beside a pile of logs
 
-@list nextdoors 24 detail
+@list nextdoors 12 detail
 next door, across the road, over the hill, upstairs, by the canal, two doors down
 round the corner, above the shop, on the next farm, beside the school, behind the bakery
 down the hill, opposite the pump, near the station, in the yellow house, past the crossroads
 by the old gate, at number nine, under the same roof, beyond the chapel
 
-@list neartrees 24 detail
+@list neartrees 12 detail
 under the next tree, across the stream, over the hill, behind the hedge, beside the pond
 two hops away, on the other side of the wood, in the next field, under the bridge
 up the bank, beyond the nettles, by the old gate, past the crooked oak, at the end of the tunnel

@@ -4,7 +4,7 @@
 namespace tapir::app::grammar {
 
 const std::string_view kPlaceTables = R"(
-@table wilds 16 place : at sees>creatures finds spots doing
+@table wilds 14 place : at sees>creatures finds spots doing
 pond | by | frog, duck, dragonfly, newt | smooth stone, lily petal, fish bone | among the reeds, under a lily leaf, behind the rushes | skipping stones, feeding the ducks, catching tadpoles
 wood | in | squirrel, owl, woodpecker, deer | pine cone, acorn cup, blue feather | behind a fallen log, under the ferns, in a hollow tree | climbing trees, building dens, playing hide-and-seek
 meadow | in | butterfly, rabbit, cricket, bee | four-leaf clover, daisy, snail shell | in the long grass, among the poppies, behind a molehill | making daisy chains, rolling down the slope, chasing butterflies
@@ -22,7 +22,7 @@ cave | in | bat, lizard, beetle, toad | white crystal, candle end, old bone | be
 farm | at | hen, turkey, sheep, donkey | speckled egg, wisp of straw, turnip | behind the tractor, under the milk churn, in the hayloft | feeding the lambs, riding the gate, chasing the geese
 heath | on | lizard, grasshopper, pony, bat | sprig of heather, bleached stick, beetle wing | behind the gorse, in a sandy hollow, under the bracken | picking berries, following tracks, flying kites
 
-@table towns 16 place : at sees>creatures finds spots doing
+@table towns 14 place : at sees>creatures finds spots doing
 park | in | pigeon, dog, sparrow, squirrel | conker, balloon, yellow leaf | under a bench, behind the fountain, beside the bandstand | riding the roundabout, feeding the pigeons, playing tag
 market | at | cat, donkey, hen, pigeon | squashed tomato, penny, paper bag | under the cheese stall, behind the fish barrels, among the pumpkins | tasting the cheese, smelling the flowers, counting the melons
 playground | in | dog, sparrow, magpie, worm | skipping rope, red mitten, bottle top | under the slide, behind the swings, in the sandpit | going down the slide, hopping, playing marbles
@@ -34,7 +34,7 @@ village green | on | goose, pony, dog, goat | daisy, cricket ball, raffle ticket
 windmill | at | owl, mouse, pigeon, cat | grain of wheat, wooden peg, scrap of sailcloth | behind the flour sacks, under the stairs, beside the millstone | watching the sails, sliding down sacks, drawing in the flour
 museum | at | spider, mouse, beetle, bat | brass key, ticket stub, button | behind the dinosaur, under a glass case, inside the suit of armour | drawing the mummies, tiptoeing, counting the bones
 
-@union places 16 place : wilds towns
+@union places 14 place : wilds towns
 )";
 
 }  // namespace tapir::app::grammar

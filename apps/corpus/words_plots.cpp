@@ -5,7 +5,7 @@
 namespace tapir::app::grammar {
 
 const std::string_view kPlotTables = R"(
-@table crafts 6 craft : from did oops fix end
+@table crafts 8 craft : from did oops fix end
 cake | flour and six eggs | beat the batter until both arms ached | it sank in the middle like a tired balloon | filled the hole with cream | tasted like a birthday
 raft | three planks and a rope | tied knot after knot | one corner began to sink | tied two barrels underneath | floated as well as any duck
 ~soup | every vegetable in the house | chopped and stirred and chopped again | the lid flew off and hit the ceiling | mopped the floor and started again | tasted of summer
@@ -20,7 +20,7 @@ quilt | a hundred scraps of cloth | sewed until late | the whole thing was sewn 
 puppet theatre | a cupboard door and a curtain | painted the scenery | the curtain came down on the king | turned it into a comedy | was sold out every night
 bench | an old door and four logs | sawed the legs the same length | it rocked like a boat | pushed a book under one leg | had room for everybody
 
-@table skills 6 skill : doing fail tip practice win
+@table skills 8 skill : doing fail tip practice win
 swim | swimming | sank like a spoon | kick with both legs and think of frogs | kicked until the water frothed | swam right across and back again
 whistle | whistling | made a noise like a puncture | make a small round mouth | blew until the kettle was jealous | whistled a whole tune
 ride a bicycle | riding a bicycle | fell into the hedge | look ahead and not at the wheel | wobbled up and down the lane | rode as far as the gate without a wobble
@@ -34,7 +34,7 @@ row a boat | rowing a boat | went round in circles | pull both oars at the same 
 knit | knitting | knitted a sleeve with no way out | count every stitch aloud | clicked the needles by the fire | finished a hat with only one hole
 tell the time | telling the time | came to breakfast at supper | let the short hand speak first | read every clock in the street | was exactly on time for the first time
 
-@table plants 6 plant : seed sprout grew dish
+@table plants 8 plant : seed sprout grew dish
 pumpkin | flat white seed | two round leaves | as big as a drum | pumpkin soup
 sunflower | striped seed | a bent green neck | taller than the chimney | +seeds for every bird
 bean | speckled bean | a pale green curl | right up to the window | bean stew
@@ -46,7 +46,7 @@ cabbage | round black seed | a crinkled rosette | wider than an umbrella | cabba
 rose bush | thorny twig | one red bud | all over the gate | a vase on every table
 marrow | oval seed | a pair of floppy leaves | longer than the wheelbarrow | stuffed marrow for twelve
 
-@table troubles 6 trouble : who>creatures remedy
+@table troubles 8 trouble : who>creatures remedy
 stuck in the mud | cow, pony, donkey, pig | laid down planks and pulled, pushed from behind, dug with both hands
 caught in the brambles | sheep, goat, rabbit | unhooked the thorns one by one, cut the longest stems
 up a tree and afraid to come down | cat, lizard | fetched a ladder, held out a basket on a pole
@@ -59,7 +59,7 @@ lost and a long way from home | hedgehog, mole, duck | asked the way at every do
 full of hiccups | owl, crow, pigeon, donkey | said boo very loudly, told it to drink from the wrong side of a cup
 in a terrible sulk | peacock, turkey, pony, cat | said how splendid it looked, tickled it under the chin
 
-@table noises 6 noise : cause
+@table noises 8 noise : cause
 tap, tap, tap | a twig knocking on the window
 a long, low moan | the wind in the chimney
 scratch, scratch | a hedgehog eating up the crumbs
@@ -81,7 +81,7 @@ ran, hurried, skipped, walked, raced, marched, wandered, dashed, strolled, trott
 woodland life | *critters | *critters | *elders | *burrows | *burrownooks | *neartrees | *wilds | -
 village life | - | *kids | *folk | *childhomes | *childnooks | *nextdoors | *places | yes
 
-@table beasts 10 hero : life>>lives went hand
+@table beasts 14 hero : life>>lives went hand
 rabbit | woodland life | hopped, bounded, scampered | paw
 mouse | woodland life | scurried, scampered, tiptoed | paw
 hedgehog | woodland life | shuffled, trotted, pattered | paw
@@ -102,8 +102,8 @@ beaver | woodland life | waddled, paddled, bustled | paw
 hamster | woodland life | scuttled, bustled, trundled | paw
 
 @table humans 0 hero : life>>lives names went hand
-350000*girl | village life | *girls | *childwent | hand
-350000*boy | village life | *boys | *childwent | hand
+1000000*girl | village life | *girls | *childwent | hand
+1000000*boy | village life | *boys | *childwent | hand
 
 @union kinds 10 hero : humans beasts
 )";

@@ -4,7 +4,7 @@
 namespace tapir::app::grammar {
 
 const std::string_view kThingTables = R"(
-@table things 30 thing : use using part
+@table things 16 thing : use using part
 kite | fly | flying | a long tail, a ribbon on its string, a smiling face
 ball | bounce | bouncing | a star on it, a patch on one side, a zigzag stripe
 drum | bang | banging | a leather strap, two thin sticks, a picture of a lion
@@ -43,35 +43,35 @@ accordion | squeeze | squeezing | a wheezy note, pearl buttons, a patched bellow
 compass | follow | following | a trembling needle, a glass lid, a motto on the back
 walking stick | march about with | marching about with | a fox carved on it, a rubber tip, a silver collar
 
-@list foods 40 food
-+pancakes, ~honey cake, +buns, apple pie, ~soup, ~bread and jam, +biscuits, ~porridge, +muffins
-~cream cheese, +pears, +strawberries, ~blackberry jam, +sandwiches, pumpkin pie, ~gingerbread
-+hazelnuts, ~toast and butter, +plums, ~rice pudding, +cherries, ~popcorn, +dumplings, +apples
-+carrots, ~lemonade, +tomatoes, ~stew, plum cake, +scones, ~raspberry jelly, +noodles
-+baked potatoes, treacle tart, ~cocoa, +peppermints, ~pea soup, +walnuts, +radishes, +fritters
-~nettle tea, +chestnuts, cheese tart, +mushrooms, ~custard, +oatcakes, ~marmalade, +waffles
-+macaroons, ~elderflower juice, onion tart, +turnips, ~cabbage soup, ~fudge, cucumber salad
-+cinnamon rolls, ~apricot cake, +pretzels, ~almond cake, +beetroots, ~birch syrup, +blackcurrants
-~broth, ~butterscotch, +candied violets, ~caramel, +crumpets, +currant buns, +doughnuts, ~eggnog
-+fig rolls, +fishcakes, +gooseberries, ~goulash, +grapes, ~hot chocolate, +jam puffs, ~lentil soup
-+liquorice bootlaces, ~mashed potato, ~meringue, +mince pies, ~mint sauce, +olives, omelette
-+oranges, +parsnip chips, ~peach jam, +pickles, +raisin cookies, +raspberries, ~rhubarb crumble
-+rosehips, ~sauerkraut, +sausages, seed cake, ~sherbet, ~sponge cake, ~spinach, trifle, ~toffee
-+truffles, ~vanilla ice, +watercress rolls, ~yoghurt
+@list foods 20 food
++buns, ~soup, ~stew, +pears, +plums, ~cocoa, ~fudge, ~broth, +apples, +scones, ~eggnog, +grapes
++olives, trifle, ~toffee, +muffins, ~popcorn, +carrots, +noodles, +walnuts, ~custard, +waffles
++turnips, ~caramel, ~goulash, +oranges, +pickles, ~sherbet, ~spinach, ~yoghurt, +pancakes
++biscuits, ~porridge, +cherries, ~lemonade, +tomatoes, ~pea soup, +radishes, +fritters, +oatcakes
++pretzels, +crumpets, ~meringue, omelette, +rosehips, +sausages, +truffles, ~honey cake, apple pie
+~bread and jam, ~cream cheese, +strawberries, ~blackberry jam, +sandwiches, pumpkin pie
+~gingerbread, +hazelnuts, ~toast and butter, ~rice pudding, +dumplings, plum cake
+~raspberry jelly, +baked potatoes, treacle tart, +peppermints, ~nettle tea, +chestnuts
+cheese tart, +mushrooms, ~marmalade, +macaroons, ~elderflower juice, onion tart, ~cabbage soup
+cucumber salad, +cinnamon rolls, ~apricot cake, ~almond cake, +beetroots, ~birch syrup
++blackcurrants, ~butterscotch, +candied violets, +currant buns, +doughnuts, +fig rolls, +fishcakes
++gooseberries, ~hot chocolate, +jam puffs, ~lentil soup, +liquorice bootlaces, ~mashed potato
++mince pies, ~mint sauce, +parsnip chips, ~peach jam, +raisin cookies, +raspberries
+~rhubarb crumble, ~sauerkraut, seed cake, ~sponge cake, ~vanilla ice, +watercress rolls
 
-@list gifts 40 gift
-paper crown, bunch of daisies, woolly hat, bag of nuts, poem, drawing, necklace of berries
-pair of mittens, jar of honey, wooden spoon, box of chalks, tiny chair, blue ribbon
-basket of plums, whistle made of willow, song with three verses, ball of wool, pot of paint
-seashell, bookmark, bottle of bubbles, patchwork cushion, sack of potatoes, birthday card
-stone shaped like a heart, kazoo, packet of seeds, magnifying glass, jigsaw puzzle, weathercock
+@list gifts 16 gift
+poem, kazoo, drawing, seashell, bookmark, paper crown, bunch of daisies, woolly hat, bag of nuts
+necklace of berries, pair of mittens, jar of honey, wooden spoon, box of chalks, tiny chair
+blue ribbon, basket of plums, whistle made of willow, song with three verses, ball of wool
+pot of paint, bottle of bubbles, patchwork cushion, sack of potatoes, birthday card
+stone shaped like a heart, packet of seeds, magnifying glass, jigsaw puzzle, weathercock
 pair of slippers, box of matches, book of riddles, painted egg, tin of polish, toy theatre
 hot water bottle, bar of soap, balloon on a stick, barrel of apples, bag of marbles, wooden horse
 pot of jam, picture of a ship, spotted handkerchief, bundle of firewood, telescope made of paper
 dictionary of birds, cage for a cricket, bunch of keys, knitted tea cosy, left-handed glove
 map of the moon, cheese with a bow on it, rubber duck, lucky penny, sandwich in a box, tame snail
 
-@list jobs 40 detail
+@list jobs 16 detail
 sweeping the step, hanging out the washing, peeling potatoes, mending a chair, feeding the hens
 watering the beans, painting the gate, darning a stocking, making a list, chopping onions
 polishing the kettle, stirring a pot, looking for some spectacles, stacking logs, shelling peas
