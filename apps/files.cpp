@@ -2,6 +2,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <fstream>
+#include <vector>
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -48,6 +50,30 @@ void replace_link(const fs::path& link, const fs::path& target) {
   if (symlink(target.c_str(), temporary.c_str()) != 0) fail_with_errno("create", temporary);
   if (rename(temporary.c_str(), link.c_str()) != 0) fail_with_errno("replace", link);
   sync_folder(link.parent_path());
+}
+
+std::string file_checksum(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  require(file.good(), "checksum", "cannot open {}: {}", path.string(), std::strerror(errno));
+  std::vector<uint64_t> words(1 << 16);
+  // Multiplying spreads a change to the higher bits and the shift brings it back to the lower ones.
+  uint64_t sum = 0x9e3779b97f4a7c15;
+  const auto add = [&sum](uint64_t word) {
+    sum = (sum ^ word) * 0xd6e8feb86659fd93;
+    sum ^= sum >> 32;
+  };
+  uint64_t size = 0;
+  while (file) {
+    file.read(reinterpret_cast<char*>(words.data()),
+              static_cast<std::streamsize>(words.size() * sizeof(uint64_t)));
+    const auto bytes = static_cast<size_t>(file.gcount());
+    std::memset(reinterpret_cast<char*>(words.data()) + bytes, 0, -bytes % sizeof(uint64_t));
+    for (size_t i = 0; i * sizeof(uint64_t) < bytes; ++i) add(words[i]);
+    size += bytes;
+  }
+  require(!file.bad(), "checksum", "cannot read {}: {}", path.string(), std::strerror(errno));
+  add(size);
+  return fmt::format("{:016x}", sum);
 }
 
 }  // namespace tapir::app

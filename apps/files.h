@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 namespace tapir::app {
 
@@ -16,5 +17,9 @@ void move_folder_into_place(const std::filesystem::path& source,
 // Makes `link` a symbolic link to `target` (relative to the link), replacing an earlier link in
 // one step.
 void replace_link(const std::filesystem::path& link, const std::filesystem::path& target);
+
+// 16 hexadecimal digits that change when the file does by accident; a missing or unreadable file is
+// an Error.
+std::string file_checksum(const std::filesystem::path& path);
 
 }  // namespace tapir::app

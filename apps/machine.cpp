@@ -49,7 +49,9 @@ int64_t container_use() {
 
 }  // namespace
 
-int64_t memory_limit() { return std::min(meminfo("MemTotal"), container_limit()); }
+int64_t memory_limit() {
+  return std::min(meminfo("MemTotal"), container_limit());
+}
 
 int64_t memory_available() {
   const int64_t limit = container_limit();

@@ -30,6 +30,9 @@ void add_commands(CLI::App& program, Action& chosen) {
   program.require_subcommand(1);
   add_train_command(program, chosen);
   add_generate_command(program, chosen);
+  add_eval_command(program, chosen);
+  add_plot_command(program, chosen);
+  add_corpus_command(program, chosen);
   add_gradcheck_command(program, chosen);
   add_info_command(program, chosen);
   add_tokenizer_command(program, chosen);
@@ -94,8 +97,9 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int run_program(int argc, char** argv) {
-  // A reader that goes away is noticed when writing to it.
+  // A reader that goes away, and a limit on the size of files, are noticed when writing.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     return run(argc, argv);
   } catch (const OutputClosed&) {

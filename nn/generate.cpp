@@ -118,6 +118,7 @@ void extend(Row& row, int64_t index, std::span<const double> logits, Generation&
     id = sample_token(logits, row.ids, options.sampling, row.generator);
     row.finished = id == options.end_of_text;
     if (!row.finished) ++result.lengths[i];
+    if (options.on_logits) options.on_logits(index, id, logits);
     if (options.on_token && !options.on_token(index, id)) row.finished = true;
   }
   row.ids.push_back(id);

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "nn/sampling.h"
@@ -12,6 +13,8 @@ namespace tapir::nn {
 
 // Called for each new token of a row, end-of-text included; returning false finishes the row.
 using TokenCallback = std::function<bool(int64_t row, int32_t id)>;
+// The same with the model's logits [V] that the token was drawn from, before any filter.
+using LogitsCallback = std::function<void(int64_t row, int32_t id, std::span<const double> logits)>;
 
 struct GenerateOptions {
   int64_t max_new_tokens = 256;
@@ -20,6 +23,7 @@ struct GenerateOptions {
   std::optional<int32_t> end_of_text;  // producing this id finishes a row
   int32_t pad_id = 0;                  // what a finished row holds from then on
   bool use_cache = true;               // false recomputes every step; the results agree
+  LogitsCallback on_logits;            // just before on_token
   TokenCallback on_token;
 };
 

@@ -1,5 +1,7 @@
 #include "apps/cli/flags.h"
 
+#include <algorithm>
+
 namespace tapir::app {
 namespace {
 
@@ -15,6 +17,12 @@ std::string with_default(const Setting& setting) {
   const std::vector<std::string> values = values_of(setting);
   const bool none = values.empty() || values[0].empty();
   return none ? setting.help : fmt::format("{} [{}]", setting.help, fmt::join(values, " "));
+}
+
+bool has_positionals(const CLI::App& command) {
+  const auto options = command.get_options();
+  return std::any_of(options.begin(), options.end(),
+                     [](const CLI::Option* option) { return option->get_positional(); });
 }
 
 }  // namespace
@@ -40,7 +48,8 @@ void Flags::add(CLI::App& command, const Setting& setting) {
       command.add_option_function<std::vector<std::string>>(flag, keep, with_default(setting));
   option->type_name(placeholder(setting))->group(setting.group);
   if (is_list(setting)) {
-    option->expected(1, -1);
+    // Beside positional arguments each --name takes one value, so that it leaves those alone.
+    option->expected(1, -1)->allow_extra_args(!has_positionals(command));
   } else {
     option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   }

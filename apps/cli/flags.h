@@ -11,7 +11,8 @@
 namespace tapir::app {
 
 // Adds --name for every setting, with its help, default and group. Parsing only keeps the texts;
-// apply() sets the settings, so that a config file can be read in between.
+// apply() sets the settings, so that a config file can be read in between. Positional arguments of
+// the command are added before.
 class Flags {
  public:
   Flags(CLI::App& command, std::vector<Setting> settings);

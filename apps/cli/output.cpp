@@ -30,6 +30,23 @@ void write_output(std::string_view text) {
   fail("standard output", "cannot be written: {}", std::strerror(errno));
 }
 
+void write_output_if_read(std::string_view text) {
+  try {
+    write_output(text);
+  } catch (const OutputClosed&) {
+  }
+}
+
+std::string harmless(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    const bool control = (code < 0x20 && c != '\n' && c != '\t') || code == 0x7F;
+    control ? result += "\xEF\xBF\xBD" : result += c;
+  }
+  return result;
+}
+
 void write_message(std::string_view text) {
   write_all(STDERR_FILENO, text);
 }

@@ -1,6 +1,7 @@
 // Writing for people and for other programs.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -18,6 +19,13 @@ template <typename... Args>
 void print_output(fmt::format_string<Args...> format, Args&&... args) {
   write_output(fmt::format(format, std::forward<Args>(args)...));
 }
+
+// The same, but that nobody reads is no reason to stop.
+void write_output_if_read(std::string_view text);
+
+// Text from a model or a stranger, without the control characters that could drive a terminal:
+// all but tab and new line become U+FFFD.
+std::string harmless(std::string_view text);
 
 // Writes to standard error, where messages go that are not the result. A failure is ignored.
 void write_message(std::string_view text);

@@ -110,11 +110,18 @@ bool is_list(const Setting& setting) {
 }
 
 bool is_text(const Setting& setting) {
-  if (const auto* value = std::get_if<std::optional<int64_t>*>(&setting.target)) {
-    return !**value;  // "auto"
-  }
+  const auto* number = std::get_if<std::optional<int64_t>*>(&setting.target);
+  return number != nullptr ? !**number : takes_text(setting);
+}
+
+bool takes_text(const Setting& setting) {
   return std::holds_alternative<std::string*>(setting.target) ||
-         std::holds_alternative<Choice>(setting.target) || is_list(setting);
+         std::holds_alternative<Choice>(setting.target) || is_list(setting) ||
+         std::holds_alternative<std::optional<int64_t>*>(setting.target);
+}
+
+bool takes_bare(const Setting& setting) {
+  return !takes_text(setting) || std::holds_alternative<std::optional<int64_t>*>(setting.target);
 }
 
 const Setting* find_setting(std::span<const Setting> settings, std::string_view name) {

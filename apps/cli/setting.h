@@ -52,7 +52,11 @@ std::vector<std::string> values_of(const Setting& setting);
 
 bool is_flag(const Setting& setting);  // on or off
 bool is_list(const Setting& setting);
-bool is_text(const Setting& setting);  // quoted in a config file
+// Whether its present value is quoted in a config file, and which forms it may have there: an
+// optional number takes both, because its absence is written as "auto".
+bool is_text(const Setting& setting);
+bool takes_text(const Setting& setting);
+bool takes_bare(const Setting& setting);
 
 // The setting of that name, or null.
 const Setting* find_setting(std::span<const Setting> settings, std::string_view name);

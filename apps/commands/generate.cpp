@@ -1,9 +1,16 @@
-#include "nn/generate.h"
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <nlohmann/json.hpp>
 
-#include "apps/checkpoint.h"
 #include "apps/cli/flags.h"
 #include "apps/cli/output.h"
+#include "apps/cli/quantity.h"
 #include "apps/commands/command.h"
+#include "apps/generation/interactive.h"
+#include "apps/generation/prompt.h"
+#include "apps/generation/writer_settings.h"
+#include "apps/tokenizer/file_io.h"
 #include "apps/tokenizer/utf8_stream.h"
 #include "backends/cpu/threads.h"
 #include "backends/registry.h"
@@ -13,56 +20,164 @@ namespace {
 
 constexpr const char* kExamples = R"(Examples:
   tapir generate runs/book --prompt "Once upon a time"
-  tapir generate runs/book --tokens 500 --temperature 0.8 --top-p 0.95 --seed 7)";
+  tapir generate runs/book --tokens 500 --temperature 0.8 --top-p 0.95 --seed 7
+  tapir generate runs/book --prompt "Q:" --samples 4 --stop "Q:" --stop "###"
+  echo "It was" | tapir generate runs/book --prompt-file -
+  tapir generate runs/book --prompt "A" --logprobs --tokens 3
+  tapir generate runs/book --interactive
+
+The text goes to standard output, everything else to standard error.)";
 
 struct GenerateCommand {
   std::string run;
+  std::string checkpoint;
   std::string prompt;
-  int64_t tokens = 256;
-  nn::SamplingOptions sampling;
-  int64_t seed = 1;
+  std::string prompt_file;
+  WriterOptions options;
+  bool no_echo = false;
+  bool logprobs = false;
+  bool show_tokens = false;
+  bool interactive = false;
   std::string device = "auto";
   int64_t threads = 0;
 };
 
 std::vector<Setting> settings(GenerateCommand& c) {
-  const std::string group = "generation";
-  return {
-      {group, "prompt", &c.prompt, "Text to continue"},
-      {group, "tokens", &c.tokens, "Most tokens to generate", 0, 1e9},
-      {group, "temperature", &c.sampling.temperature, "0 always takes the likeliest token", 0, 1e6},
-      {group, "top-k", &c.sampling.top_k, "Choose among the k likeliest tokens; 0: all", 0, 1e9},
-      {group, "top-p", &c.sampling.top_p,
-       "Choose among the fewest tokens that reach this probability", 0, 1},
-      {group, "min-p", &c.sampling.min_p,
-       "Leave out tokens below this fraction of the likeliest one's probability", 0, 1},
-      {group, "repetition-penalty", &c.sampling.repetition_penalty,
-       "Above 1 makes tokens that occurred before less likely", 1e-6, 1e6},
-      {group, "seed", &c.seed, "The same seed gives the same text", 0, 9e15},
-      {group, "device", &c.device, "auto, cpu or cuda"},
-      {group, "threads", &c.threads, "CPU threads; 0: as many as physical cores", 0, 256},
+  std::vector<Setting> list = {
+      {"prompt", "prompt", &c.prompt, "Text to continue"},
+      {"prompt", "prompt-file", &c.prompt_file,
+       "Take the text to continue from this file; - is standard input"},
+      {"prompt", "no-echo", &c.no_echo, "Leave the prompt out of the output"},
+      {"prompt", "interactive", &c.interactive, "Ask for prompts, with the model kept loaded"},
   };
+  for (Setting& setting : writer_settings(c.options)) list.push_back(std::move(setting));
+  const std::vector<Setting> more = {
+      {"generation", "samples", &c.options.samples, "Texts to generate at once", 1, 4096},
+      {"output", "logprobs", &c.logprobs,
+       "Write JSON lines instead of text: each token with its probability and the likeliest ones"},
+      {"output", "show-tokens", &c.show_tokens, "Show the prompt's tokens on standard error"},
+      {"run", "checkpoint", &c.checkpoint, "best, last or a step; by default best, else last"},
+      {"run", "device", &c.device, "auto, cpu or cuda"},
+      {"run", "threads", &c.threads, "CPU threads; 0: as many as physical cores", 0, 256},
+  };
+  list.insert(list.end(), more.begin(), more.end());
+  return list;
 }
 
-int generate(const GenerateCommand& command) {
-  if (command.threads > 0) cpu::set_threads(static_cast<int>(command.threads));
-  const LoadedModel loaded =
-      load_model(find_checkpoint(command.run), choose_device(command.device));
-  std::vector<int32_t> ids = loaded.tokenizer->encode(command.prompt);
-  if (ids.empty()) ids = loaded.tokenizer->encode("\n");
-  nn::GenerateOptions options;
-  options.max_new_tokens = command.tokens;
-  options.sampling = command.sampling;
-  options.seed = static_cast<uint64_t>(command.seed);
-  options.end_of_text = loaded.tokenizer->end_of_text();
-  Utf8Stream stream;
-  write_output(stream.push(command.prompt));
-  options.on_token = [&](int64_t, int32_t id) {
-    if (id != options.end_of_text) write_output(stream.push(loaded.tokenizer->token_bytes(id)));
-    return true;
+std::string read_prompt(const GenerateCommand& command) {
+  if (command.prompt_file.empty()) return command.prompt;
+  require(command.prompt.empty(), "generate", "give --prompt or --prompt-file, not both");
+  if (command.prompt_file != "-") return read_file(command.prompt_file);
+  std::istreambuf_iterator<char> begin(std::cin), end;
+  return {begin, end};
+}
+
+// Bytes as text that is valid UTF-8.
+std::string displayed(std::string_view bytes) {
+  Utf8Stream utf8;
+  std::string text = utf8.push(bytes);
+  return text + utf8.finish();
+}
+
+void note_about_prompt(const LoadedModel& model, const std::string& prompt) {
+  if (displayed(prompt) != prompt) {
+    write_message(
+        "tapir: note: the prompt is not valid UTF-8; the model gets its bytes as they "
+        "are, and they are shown as U+FFFD\n");
+  }
+  const auto length =
+      static_cast<int64_t>(encode_prompt(*model.tokenizer, model.info.documents, prompt).size());
+  const int64_t context = model.model->config().max_seq_len;
+  if (length > context) {
+    print_message("tapir: note: the prompt has {} tokens; the model sees only the last {}\n",
+                  length, context);
+  }
+}
+
+void show_tokens(const LoadedModel& model, const std::string& prompt) {
+  for (const int32_t id : encode_prompt(*model.tokenizer, model.info.documents, prompt)) {
+    print_message("{:>7}  {}\n", id,
+                  nlohmann::json(displayed(model.tokenizer->token_bytes(id))).dump());
+  }
+}
+
+nlohmann::ordered_json token_json(const Tokenizer& tokenizer, int32_t id, double probability) {
+  const std::string bytes = tokenizer.token_bytes(id);
+  return {{"id", id},
+          {"text", displayed(bytes)},
+          {"bytes", std::vector<unsigned char>(bytes.begin(), bytes.end())},
+          {"probability", probability},
+          {"logprob", std::log(probability)}};
+}
+
+void write_token(const Tokenizer& tokenizer, const TokenReport& report) {
+  nlohmann::ordered_json line = {{"sample", report.sample}, {"index", report.index}};
+  line.update(token_json(tokenizer, report.id, report.probability));
+  line["top"] = nlohmann::ordered_json::array();
+  for (const TokenReport::Alternative& other : report.likeliest) {
+    line["top"].push_back(token_json(tokenizer, other.id, other.probability));
+  }
+  write_output(line.dump() + "\n");
+}
+
+void print_stats(const WriterStats& stats) {
+  const auto rate = [](int64_t tokens, double seconds) {
+    return seconds > 0 ? format_count(static_cast<double>(tokens) / seconds) : "unknown";
   };
-  nn::generate(*loaded.model, {ids}, options);
-  write_output(stream.finish() + "\n");
+  print_message("prompt: {} tokens, {} tokens/s; generated: {} tokens, {} tokens/s\n",
+                stats.prompt_tokens, rate(stats.prompt_tokens, stats.prompt_seconds),
+                stats.new_tokens, rate(stats.new_tokens - 1, stats.seconds));
+}
+
+// A terminal is not to be driven by what a model writes; a file gets all of it.
+std::string for_output(std::string_view text) {
+  return output_is_terminal() ? harmless(text) : std::string(text);
+}
+
+// One sample is shown as it comes; several one after the other when all are done.
+WriterStats write_texts(const LoadedModel& model, const std::string& prompt,
+                        const GenerateCommand& command) {
+  const std::string echo = command.no_echo ? "" : displayed(prompt);
+  const bool streaming = command.options.samples == 1;
+  std::vector<std::string> texts(static_cast<size_t>(command.options.samples), echo);
+  if (streaming) write_output(for_output(echo));
+  const WriterStats stats = write_samples(model, prompt, command.options,
+                                          {.text = [&](int64_t sample, std::string_view text) {
+                                            if (streaming) {
+                                              write_output(text);
+                                            } else {
+                                              texts[static_cast<size_t>(sample)] += text;
+                                            }
+                                          }});
+  if (streaming) {
+    write_output("\n");
+  } else {
+    for (size_t i = 0; i < texts.size(); ++i) {
+      print_output("{}{}\n", i == 0 ? "" : "----------------\n", for_output(texts[i]));
+    }
+  }
+  return stats;
+}
+
+int generate(GenerateCommand& command) {
+  const std::string prompt = read_prompt(command);
+  command.options.sampling.validate();
+  if (command.threads > 0) cpu::set_threads(static_cast<int>(command.threads));
+  const LoadedModel model =
+      load_model(find_checkpoint(command.run, command.checkpoint), choose_device(command.device));
+  if (command.interactive) {
+    run_interactive(model, command.options);
+    return 0;
+  }
+  note_about_prompt(model, prompt);
+  if (command.show_tokens) show_tokens(model, prompt);
+  if (command.logprobs) {
+    const auto write = [&](const TokenReport& report) { write_token(*model.tokenizer, report); };
+    print_stats(write_samples(model, prompt, command.options,
+                              {.text = [](int64_t, std::string_view) {}, .token = write}));
+  } else {
+    print_stats(write_texts(model, prompt, command));
+  }
   return 0;
 }
 

@@ -28,7 +28,8 @@ constexpr const char* kCompiler = "gcc " __VERSION__;
 void print_blas() {
   const cpu::BlasInfo& blas = cpu::load_blas();
   print_line("OpenBLAS", blas.path);
-  print_line("  threading", fmt::format("{}; one thread for each of our own loops", blas.threading));
+  print_line("  threading",
+             fmt::format("{}; one thread for each of our own loops", blas.threading));
   print_line("  kernels", fmt::format("{} (chosen by {})", blas.corename, blas.coretype_source));
   print_line("  config", blas.config);
   if (blas.warning) print_message("tapir: warning: {}\n", *blas.warning);

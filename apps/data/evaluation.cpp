@@ -6,6 +6,28 @@
 #include "autograd/ops.h"
 
 namespace tapir::app {
+namespace {
+
+constexpr int32_t kIgnored = -100;  // a target that does not count
+
+std::vector<FloorWindow> choose_windows(const Dataset& data, int64_t count, int64_t context) {
+  if (!data.floor_windows.empty()) {
+    const auto most = std::min(static_cast<size_t>(count), data.floor_windows.size());
+    return {data.floor_windows.begin(),
+            data.floor_windows.begin() + static_cast<std::ptrdiff_t>(most)};
+  }
+  require(data.validation.size() > context, "data",
+          "the validation text has {} tokens, but a window takes --context + 1 = {}; use a context "
+          "of at most {}, a larger --val-fraction, or --eval-every 0",
+          data.validation.size(), context + 1, std::max<int64_t>(0, data.validation.size() - 1));
+  std::vector<FloorWindow> windows;
+  for (const int64_t begin : even_starts(data.validation, count, context)) {
+    windows.push_back({.begin = begin, .tokens = context});
+  }
+  return windows;
+}
+
+}  // namespace
 
 std::vector<int64_t> bytes_per_token(const Tokenizer& tokenizer) {
   std::vector<int64_t> bytes(static_cast<size_t>(tokenizer.vocab_size()));
@@ -16,30 +38,51 @@ std::vector<int64_t> bytes_per_token(const Tokenizer& tokenizer) {
   return bytes;
 }
 
-Validation::Validation(const TokenSequence& tokens, const Tokenizer& tokenizer, int64_t batches,
-                       int64_t batch, int64_t context)
-    : tokens_(tokens),
-      bytes_per_token_(bytes_per_token(tokenizer)),
-      starts_(even_starts(tokens, batches * batch, context)),
+Validation::Validation(const Dataset& data, int64_t batches, int64_t batch, int64_t context)
+    : tokens_(data.validation),
+      bytes_per_token_(bytes_per_token(*data.tokenizer)),
+      windows_(choose_windows(data, batches * batch, context)),
       batch_(batch),
       context_(context) {}
 
 std::optional<Evaluation> Validation::run(const nn::TransformerLM& model, bool (*stop)()) const {
   NoGrad pause;
-  const Device device = model.token_embeddings.weight.device();
   Evaluation total;
-  for (size_t first = 0; first < starts_.size(); first += static_cast<size_t>(batch_)) {
+  for (size_t first = 0; first < windows_.size(); first += static_cast<size_t>(batch_)) {
     if (stop && stop()) return std::nullopt;
-    const size_t rows = std::min(static_cast<size_t>(batch_), starts_.size() - first);
-    const Batch batch =
-        make_batch(tokens_, std::span(starts_).subspan(first, rows), context_, device);
-    total.nats += cross_entropy(model(batch.inputs), batch.targets, Reduction::sum).item();
-    total.tokens += batch.tokens();
-    for (const int32_t id : batch.targets.to_ints()) {
-      total.bytes += bytes_per_token_[static_cast<size_t>(id)];
-    }
+    const size_t rows = std::min(static_cast<size_t>(batch_), windows_.size() - first);
+    const Evaluation part = run_batch(model, std::span(windows_).subspan(first, rows));
+    total.nats += part.nats;
+    total.tokens += part.tokens;
+    total.bytes += part.bytes;
+    total.floor_bits += part.floor_bits;
   }
   return total;
+}
+
+Evaluation Validation::run_batch(const nn::TransformerLM& model,
+                                 std::span<const FloorWindow> windows) const {
+  const Device device = model.token_embeddings.weight.device();
+  std::vector<int64_t> starts;
+  for (const FloorWindow& window : windows) starts.push_back(window.begin);
+  const Batch batch = make_batch(tokens_, starts, context_, device);
+  std::vector<int32_t> targets = batch.targets.to_ints();
+  Evaluation result;
+  for (size_t row = 0; row < windows.size(); ++row) {
+    result.tokens += windows[row].tokens;
+    result.floor_bits += windows[row].bits;
+    for (int64_t column = 0; column < context_; ++column) {
+      int32_t& target = targets[row * static_cast<size_t>(context_) + static_cast<size_t>(column)];
+      if (column < windows[row].tokens) {
+        result.bytes += bytes_per_token_[static_cast<size_t>(target)];
+      } else {
+        target = kIgnored;
+      }
+    }
+  }
+  const Tensor counted = Tensor::from(targets, batch.targets.shape(), device);
+  result.nats = cross_entropy(model(batch.inputs), counted, Reduction::sum, kIgnored).item();
+  return result;
 }
 
 }  // namespace tapir::app

@@ -15,6 +15,7 @@ class TokenSequence {
   int64_t size() const {
     return static_cast<int64_t>(wide_ ? wide_ids_.size() : narrow_ids_.size());
   }
+  int64_t memory_bytes() const { return size() * (wide_ ? 4 : 2); }
   void append(std::span<const int32_t> ids) {
     if (wide_) {
       wide_ids_.insert(wide_ids_.end(), ids.begin(), ids.end());

@@ -59,8 +59,8 @@ void check_linear(const GradcheckSetup& s, const Check& check) {
     Maker maker(s);
     nn::Linear layer(s.model.d_model, s.vocab, maker.generator(), bias, s.dtype, s.device);
     const bool with_bias = bias == nn::Bias::yes;
-    const std::string about = fmt::format("{} -> {}, {} bias", s.model.d_model, s.vocab,
-                                          with_bias ? "with" : "without");
+    const std::string about =
+        fmt::format("{} -> {}, {} bias", s.model.d_model, s.vocab, with_bias ? "with" : "without");
     check_layer(layer, about, maker.sequence(), maker, check);
   }
 }
@@ -98,7 +98,9 @@ void check_layer_norm(const GradcheckSetup& s, const Check& check) {
   }
 }
 
-int64_t hidden_width(const GradcheckSetup& s) { return s.model.d_ff.value_or(2 * s.model.d_model); }
+int64_t hidden_width(const GradcheckSetup& s) {
+  return s.model.d_ff.value_or(2 * s.model.d_model);
+}
 
 void check_swiglu(const GradcheckSetup& s, const Check& check) {
   Maker maker(s);

@@ -36,10 +36,9 @@ void add_operation_targets(std::vector<GradcheckTarget>& targets) {
     const bool known = std::any_of(targets.begin(), targets.end(),
                                    [&](const GradcheckTarget& t) { return t.name == op; });
     if (known) continue;
-    targets.push_back({op, "operation", "the cases of its table",
-                       [op](const GradcheckSetup& setup, const auto& check) {
-                         run_cases(op, setup, check);
-                       }});
+    targets.push_back(
+        {op, "operation", "the cases of its table",
+         [op](const GradcheckSetup& setup, const auto& check) { run_cases(op, setup, check); }});
   }
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/run_config.h"
+#include "apps/config/run_config.h"
 #include "autograd/gradcheck.h"
 
 namespace tapir::app {
@@ -29,7 +29,8 @@ struct GradcheckCase {
 };
 
 struct GradcheckTarget {
-  std::string name;  // of an operation as in ops.h ("rms_norm"), of a layer as its class ("RMSNorm")
+  std::string
+      name;  // of an operation as in ops.h ("rms_norm"), of a layer as its class ("RMSNorm")
   std::string kind;  // "operation", "layer", "block" or "model"
   std::string about;
   // Makes the cases, one at a time so that only one is in memory: calls `check` with each.

@@ -38,6 +38,8 @@ struct DataConfig {
   std::vector<std::string> validation_paths;  // none: split off the training text
   double validation_fraction = 0.1;
   std::string tokenizer = "byte";
+  int64_t corpus_bytes = 8'000'000;  // of the built-in corpus
+  int64_t corpus_seed = 1;
 };
 
 struct OptimizerConfig {
@@ -62,6 +64,20 @@ struct TrainingConfig {
   std::string device = "auto";
   int64_t eval_every = 250;  // steps; 0: never
   int64_t eval_batches = 20;
+  int64_t patience = 0;  // evaluations without improvement until training stops; 0: never
+  bool checkpoint_activations = false;
+  bool detect_anomaly = false;
+  bool overfit_one_batch = false;
+};
+
+// What a run writes and shows.
+struct OutputConfig {
+  int64_t save_every = 0;      // steps; besides the best and the last step
+  int64_t keep = 2;            // checkpoints besides the best and the last
+  int64_t sample_every = 500;  // steps; 0: never
+  int64_t sample_tokens = 160;
+  std::string sample_prompt;
+  int64_t log_every = 0;  // steps between lines when nobody watches; 0: about 50 lines in all
 };
 
 struct RunConfig {
@@ -69,6 +85,7 @@ struct RunConfig {
   DataConfig data;
   OptimizerConfig optimizer;
   TrainingConfig training;
+  OutputConfig output;
 
   // Values that do not fit together are an Error that names the flags.
   void validate() const;

@@ -1,4 +1,4 @@
-#include "apps/checkpoint.h"
+#include "apps/training/checkpoint.h"
 
 #include <nlohmann/json.hpp>
 
@@ -54,14 +54,32 @@ TrainingState state_from_json(const JsonValue& json, const std::string& where) {
   return state;
 }
 
-Json info_to_json(const CheckpointContents& contents) {
+Json info_to_json(const CheckpointContents& contents, const fs::path& folder) {
+  Json files = Json::object();
+  for (const char* name : {kModelFile, kOptimizerFile, kTokenizerFile}) {
+    const auto bytes = static_cast<int64_t>(fs::file_size(folder / name));
+    files[name] = {{"bytes", bytes}, {"checksum", file_checksum(folder / name)}};
+  }
   RunConfig config = contents.config;
   return {{"format", kFormat},
           {"program", "tapir " TAPIR_VERSION},
           {"training", state_to_json(contents.state)},
           {"documents", contents.documents},
+          {"train_tokens", contents.train_tokens},
           {"tokenizer_hash", contents.tokenizer.hash()},
+          {"files", files},
           {"config", settings_to_json(settings(config))}};
+}
+
+std::vector<FileRecord> files_from_json(const JsonValue& json, const std::string& where) {
+  std::vector<FileRecord> files;
+  for (const JsonValue::Member& file : json.object(where + ": files")) {
+    const std::string what = fmt::format("{}: files: {}", where, file.key);
+    require(file.key.find('/') == std::string::npos, what, "a file of the folder has no '/'");
+    files.push_back({file.key, file.value["bytes"].integer(what + ": bytes"),
+                     file.value["checksum"].string(what + ": checksum")});
+  }
+  return files;
 }
 
 }  // namespace
@@ -77,7 +95,7 @@ void write_checkpoint(const fs::path& folder, const CheckpointContents& contents
   write_file_atomically(temporary / kTokenizerFile, tokenizer_to_json(contents.tokenizer));
   // A path in the configuration need not be valid UTF-8, which JSON has to be.
   const std::string state =
-      info_to_json(contents).dump(2, ' ', false, Json::error_handler_t::replace);
+      info_to_json(contents, temporary).dump(2, ' ', false, Json::error_handler_t::replace);
   write_file_atomically(temporary / kStateFile, state + "\n");
   move_folder_into_place(temporary, folder);
 }
@@ -94,28 +112,64 @@ CheckpointInfo read_checkpoint_info(const fs::path& folder) {
   CheckpointInfo info;
   info.state = state_from_json(json["training"], where);
   info.documents = json["documents"].integer(where + ": documents");
+  info.train_tokens = json["train_tokens"].integer(where + ": train_tokens");
   info.tokenizer_hash = json["tokenizer_hash"].string(where + ": tokenizer_hash");
+  info.files = files_from_json(json["files"], where);
   settings_from_json(json["config"], settings(info.config), where);
   info.config.validate();
   return info;
 }
 
-LoadedModel load_model(const fs::path& folder, Device device) {
-  LoadedModel loaded{folder, read_checkpoint_info(folder), nullptr, nullptr};
-  loaded.tokenizer = load_tokenizer(folder / kTokenizerFile);
-  require(loaded.tokenizer->hash() == loaded.info.tokenizer_hash, kOp,
-          "{} is not the tokenizer that the model in {} was trained with (hash {}, expected {})",
-          kTokenizerFile, folder.string(), loaded.tokenizer->hash(), loaded.info.tokenizer_hash);
-  Generator unused;
-  const auto config = loaded.info.config.model.transformer(loaded.tokenizer->vocab_size());
-  loaded.model = std::make_unique<nn::TransformerLM>(config, unused, DType::f32, device);
+std::shared_ptr<const Tokenizer> load_checkpoint_tokenizer(const fs::path& folder) {
+  const std::string expected = read_checkpoint_info(folder).tokenizer_hash;
+  std::shared_ptr<const Tokenizer> tokenizer = load_tokenizer(folder / kTokenizerFile);
+  require(tokenizer->hash() == expected, kOp,
+          "{} is not the tokenizer that the model was trained with: its hash is {}, expected {}",
+          (folder / kTokenizerFile).string(), tokenizer->hash(), expected);
+  return tokenizer;
+}
+
+void load_weights(const fs::path& folder, nn::TransformerLM& model) {
   const fs::path path = folder / kModelFile;
+  const SafetensorsFile file = load_safetensors(path);
   try {
-    loaded.model->load_state_dict(load_safetensors(path).tensors);
+    model.load_state_dict(file.tensors);
   } catch (const Error& error) {
     fail(kOp, "{} does not fit its configuration: {}", path.string(), error.what());
   }
+}
+
+void load_optimizer(const fs::path& folder, optim::Optimizer& optimizer) {
+  const fs::path path = folder / kOptimizerFile;
+  const SafetensorsFile file = load_safetensors(path);
+  try {
+    optimizer.load_state_dict(file.tensors);
+  } catch (const Error& error) {
+    fail(kOp, "{} does not fit the model: {}", path.string(), error.what());
+  }
+}
+
+LoadedModel load_model(const fs::path& folder, Device device) {
+  LoadedModel loaded{folder, read_checkpoint_info(folder), load_checkpoint_tokenizer(folder),
+                     nullptr};
+  Generator unused;
+  const auto config = loaded.info.config.model.transformer(loaded.tokenizer->vocab_size());
+  loaded.model = std::make_unique<nn::TransformerLM>(config, unused, DType::f32, device);
+  load_weights(folder, *loaded.model);
   return loaded;
+}
+
+void verify_checkpoint(const fs::path& folder) {
+  for (const FileRecord& file : read_checkpoint_info(folder).files) {
+    const fs::path path = folder / file.name;
+    std::error_code error;
+    const auto bytes = static_cast<int64_t>(fs::file_size(path, error));
+    require(!error, kOp, "cannot read {}: {}", path.string(), error.message());
+    require(bytes == file.bytes, kOp, "{} has {} bytes, but {} were written", path.string(), bytes,
+            file.bytes);
+    require(file_checksum(path) == file.checksum, kOp,
+            "{} has changed since it was written: its checksum differs", path.string());
+  }
 }
 
 fs::path find_checkpoint(const fs::path& path, const std::string& which) {

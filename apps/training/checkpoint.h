@@ -2,15 +2,15 @@
 //   model.safetensors      the weights
 //   optimizer.safetensors  the optimizer's state
 //   tokenizer.json         the tokenizer
-//   state.json             where training stood, the configuration, sizes and hashes
+//   state.json             where training stood, the configuration, and checksums of the others
 #pragma once
 
 #include <filesystem>
 #include <memory>
 
-#include "apps/run_config.h"
+#include "apps/config/run_config.h"
 #include "apps/tokenizer/tokenizer.h"
-#include "apps/training_state.h"
+#include "apps/training/training_state.h"
 #include "nn/transformer.h"
 #include "optim/optimizer.h"
 
@@ -21,6 +21,7 @@ struct CheckpointContents {
   const TrainingState& state;
   const Tokenizer& tokenizer;
   int64_t documents = 0;  // that the model was trained on
+  int64_t train_tokens = 0;
   const nn::TransformerLM& model;
   const optim::Optimizer& optimizer;
 };
@@ -29,12 +30,20 @@ struct CheckpointContents {
 // appears whole or not at all. An earlier folder of that name is replaced.
 void write_checkpoint(const std::filesystem::path& folder, const CheckpointContents& contents);
 
+struct FileRecord {
+  std::string name;
+  int64_t bytes = 0;
+  std::string checksum;
+};
+
 // What state.json says.
 struct CheckpointInfo {
   RunConfig config;
   TrainingState state;
   int64_t documents = 0;
+  int64_t train_tokens = 0;
   std::string tokenizer_hash;
+  std::vector<FileRecord> files;
 };
 
 struct LoadedModel {
@@ -47,6 +56,14 @@ struct LoadedModel {
 // Missing, truncated, foreign or mismatched files are an Error that names them.
 CheckpointInfo read_checkpoint_info(const std::filesystem::path& folder);
 LoadedModel load_model(const std::filesystem::path& folder, Device device);
+// Checks that the tokenizer is the one that the model was trained with.
+std::shared_ptr<const Tokenizer> load_checkpoint_tokenizer(const std::filesystem::path& folder);
+void load_weights(const std::filesystem::path& folder, nn::TransformerLM& model);
+void load_optimizer(const std::filesystem::path& folder, optim::Optimizer& optimizer);
+
+// Compares every file with the size and checksum in state.json; an Error names the first that
+// differs.
+void verify_checkpoint(const std::filesystem::path& folder);
 
 // The checkpoint folder that a user means: `path` itself if it is one, else the `which` one of the
 // run in it: "last", "best", a step number, or "" for best if there is one and last otherwise.

@@ -1,14 +1,15 @@
 // The training loop.
 #pragma once
 
-#include <memory>
+#include <chrono>
+#include <filesystem>
 #include <optional>
 
+#include "apps/config/run_config.h"
 #include "apps/data/batches.h"
 #include "apps/data/dataset.h"
 #include "apps/data/evaluation.h"
-#include "apps/run_config.h"
-#include "apps/training_state.h"
+#include "apps/training/training_state.h"
 #include "nn/transformer.h"
 #include "optim/adamw.h"
 
@@ -23,37 +24,51 @@ struct StepReport {
   double tokens_per_s = 0;
   double seconds = 0;  // since training began, over all sessions
   std::optional<Evaluation> validation;
+  bool best = false;  // the validation is the best so far
 };
 
-// Is told what happens during training.
+// Is told after each step.
 class TrainingObserver {
  public:
   virtual ~TrainingObserver() = default;
   virtual void step_done(const StepReport& report) = 0;
 };
 
-enum class StopReason { finished, interrupted };
+enum class StopReason { finished, interrupted, no_improvement };
 
 class Trainer {
  public:
   // `data` must outlive the trainer. Text shorter than a window is an Error.
   Trainer(const RunConfig& config, const Dataset& data, Device device);
 
-  // Trains until the last step.
+  // Continues from a checkpoint of a run with the same model.
+  void restore(const std::filesystem::path& checkpoint);
+
+  // Trains until the last step, a signal, or the end of patience. A loss or gradient that is not
+  // finite is an Error that names the first bad tensor; the weights are then those before the step.
   StopReason run(TrainingObserver& observer);
+
+  // The seconds that one forward and backward pass takes, with nothing learned from it.
+  double time_one_step();
 
   const nn::TransformerLM& model() const { return model_; }
   const optim::AdamW& optimizer() const { return optimizer_; }
   const TrainingState& state() const { return state_; }
+  int64_t tokens_per_step() const;
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   StepReport train_step();
-  double accumulate_gradients();
+  double accumulate_gradients(int64_t step, Generator& dropout);
+  double clip_gradients();
+  [[noreturn]] void explain_nonfinite(std::string_view what, Generator dropout);
+  void evaluate(StepReport& report);
   bool evaluation_due() const;
+  bool out_of_patience() const;
 
   RunConfig config_;
   Device device_;
-  Generator init_;
   nn::TransformerLM model_;
   std::vector<NamedTensor> parameters_;
   optim::AdamW optimizer_;

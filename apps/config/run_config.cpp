@@ -1,4 +1,4 @@
-#include "apps/run_config.h"
+#include "apps/config/run_config.h"
 
 #include <algorithm>
 
@@ -67,14 +67,21 @@ void add_model(Settings& list, ModelConfig& m) {
 
 void add_data(Settings& list, DataConfig& d) {
   const std::string group = "data";
-  list.insert(list.end(), {
-                              {group, "data", &d.paths, "Text files and folders to train on"},
-                              {group, "val-data", &d.validation_paths,
-                               "Text to validate on, instead of a part of --data"},
-                              {group, "val-fraction", &d.validation_fraction,
-                               "Part of the text that is kept for validation", 0, 0.9},
-                              {group, "tokenizer", &d.tokenizer, "How text becomes tokens: byte"},
-                          });
+  list.insert(list.end(),
+              {
+                  {group, "data", &d.paths,
+                   "Text files and folders to train on; without any, built-in stories"},
+                  {group, "val-data", &d.validation_paths,
+                   "Text to validate on, instead of a part of --data"},
+                  {group, "val-fraction", &d.validation_fraction,
+                   "Part of the text that is kept for validation", 0, 0.9},
+                  {group, "tokenizer", &d.tokenizer,
+                   "How text becomes tokens: byte, char, bpe:N (as bpe:4096), or the folder of a "
+                   "saved tokenizer"},
+                  {group, "corpus-bytes", &d.corpus_bytes,
+                   "Size of the built-in corpus, which is used without --data", 1000, 1e10},
+                  {group, "corpus-seed", &d.corpus_seed, "Of the built-in corpus", 0, 9e15},
+              });
 }
 
 void add_optimizer(Settings& list, OptimizerConfig& o) {
@@ -113,6 +120,30 @@ void add_training(Settings& list, TrainingConfig& t) {
           {group, "device", device_choice(t.device), "Where to compute"},
           {group, "eval-every", &t.eval_every, "Steps between validations; 0: never", 0, 1e15},
           {group, "eval-batches", &t.eval_batches, "Batches in a validation", 1, 1e9},
+          {group, "patience", &t.patience,
+           "Stop after this many validations without a better one; 0: never", 0, 1e9},
+          {group, "checkpoint-activations", &t.checkpoint_activations,
+           "Keep only the inputs of the blocks and compute the rest twice: less memory, more time"},
+          {group, "detect-anomaly", &t.detect_anomaly,
+           "Look for values that are not finite in every operation; slow"},
+          {group, "overfit-one-batch", &t.overfit_one_batch,
+           "Train on the first batch only, to see whether a model can learn at all"},
+      });
+}
+
+void add_output(Settings& list, OutputConfig& o) {
+  const std::string group = "output";
+  list.insert(
+      list.end(),
+      {
+          {group, "save-every", &o.save_every,
+           "Steps between checkpoints, besides the best and the last one; 0: none", 0, 1e15},
+          {group, "keep", &o.keep, "Checkpoints to keep besides the best and the last one", 0, 1e9},
+          {group, "sample-every", &o.sample_every, "Steps between sample texts; 0: never", 0, 1e15},
+          {group, "sample-tokens", &o.sample_tokens, "Length of a sample text, in tokens", 1, 1e6},
+          {group, "sample-prompt", &o.sample_prompt, "What sample texts continue"},
+          {group, "log-every", &o.log_every,
+           "Steps between progress lines when output is no terminal; 0: about 50 in all", 0, 1e15},
       });
 }
 
@@ -150,6 +181,7 @@ std::vector<Setting> settings(RunConfig& config) {
   add_data(list, config.data);
   add_optimizer(list, config.optimizer);
   add_training(list, config.training);
+  add_output(list, config.output);
   return list;
 }
 

@@ -1,0 +1,115 @@
+#include <chrono>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "apps/cli/flags.h"
+#include "apps/cli/output.h"
+#include "apps/cli/quantity.h"
+#include "apps/commands/command.h"
+#include "apps/data/dataset.h"
+#include "apps/data/sliding_evaluation.h"
+#include "apps/data/text_files.h"
+#include "apps/training/checkpoint.h"
+#include "backends/cpu/threads.h"
+#include "backends/registry.h"
+
+namespace tapir::app {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  tapir eval runs/book --data other.txt
+  tapir eval runs/book --data other.txt --stride 16 --per-token
+
+Every token is predicted once. The window slides by --stride tokens: a smaller stride gives
+each token more context, and takes longer.)";
+
+struct EvalCommand {
+  std::string run;
+  std::string checkpoint;
+  std::vector<std::string> data;
+  int64_t stride = 0;
+  int64_t batch = 8;
+  bool per_token = false;
+  std::string device = "auto";
+  int64_t threads = 0;
+};
+
+std::vector<Setting> settings(EvalCommand& c) {
+  return {
+      {"evaluation", "data", &c.data, "Text file or folder to predict; may be given several times"},
+      {"evaluation", "stride", &c.stride, "Tokens between windows; 0: half the context", 0, 1e9},
+      {"evaluation", "batch", &c.batch, "Windows at once", 1, 65536},
+      {"evaluation", "per-token", &c.per_token,
+       "Write the loss of each token to standard output, as JSON lines"},
+      {"run", "checkpoint", &c.checkpoint, "best, last or a step; by default best, else last"},
+      {"run", "device", &c.device, "auto, cpu or cuda"},
+      {"run", "threads", &c.threads, "CPU threads; 0: as many as physical cores", 0, 256},
+  };
+}
+
+void write_token(const Tokenizer& tokenizer, int64_t position, int32_t id, double nats) {
+  const std::string bytes = tokenizer.token_bytes(id);
+  const nlohmann::ordered_json line = {
+      {"position", position},
+      {"id", id},
+      {"bytes", std::vector<unsigned char>(bytes.begin(), bytes.end())},
+      {"loss", nats}};
+  write_output(line.dump() + "\n");
+}
+
+void print_result(const Evaluation& e, double seconds, bool to_messages) {
+  const std::string text = fmt::format(
+      "loss           {:.4f} nats/token\nperplexity     {:.4f}\nbits per byte  {:.4f}\n"
+      "predicted      {} tokens, {} bytes, in {} ({} tokens/s)\n",
+      e.loss(), e.perplexity(), e.bits_per_byte(), e.tokens, e.bytes, format_duration(seconds),
+      format_count(static_cast<double>(e.tokens) / seconds));
+  to_messages ? write_message(text) : write_output(text);
+}
+
+int evaluate(const EvalCommand& command) {
+  require(!command.data.empty(), "eval", "say what to predict with --data FILE");
+  if (command.threads > 0) cpu::set_threads(static_cast<int>(command.threads));
+  const LoadedModel model =
+      load_model(find_checkpoint(command.run, command.checkpoint), choose_device(command.device));
+  TokenSequence tokens(model.tokenizer->vocab_size());
+  const TextFiles files = read_text_files(command.data);
+  for (const std::string& note : files.notes) print_message("tapir: note: {}\n", note);
+  for (const TextFile& file : files.files) append_document(*model.tokenizer, file.text, tokens);
+
+  const int64_t context = model.model->config().max_seq_len;
+  const SlidingOptions options{.context = context,
+                               .stride = command.stride > 0 ? command.stride : (context + 1) / 2,
+                               .batch = command.batch};
+  TokenLoss on_token;
+  if (command.per_token) {
+    on_token = [&](int64_t position, int32_t id, double nats) {
+      write_token(*model.tokenizer, position, id, nats);
+    };
+  }
+  const auto start = std::chrono::steady_clock::now();
+  const Evaluation result =
+      evaluate_sliding(*model.model, tokens, *model.tokenizer, options, on_token);
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  print_result(result, taken.count(), command.per_token);
+  return 0;
+}
+
+}  // namespace
+
+void add_eval_command(CLI::App& program, Action& chosen) {
+  auto options = std::make_shared<EvalCommand>();
+  CLI::App* command =
+      program.add_subcommand("eval", "Measure how well a trained model predicts a text");
+  command->add_option("run", options->run, "Folder of a run, or of one checkpoint")->required();
+  auto flags = std::make_shared<Flags>(*command, settings(*options));
+  command->footer(kExamples);
+  command->callback([options, flags, &chosen] {
+    chosen = [options, flags] {
+      flags->apply();
+      return evaluate(*options);
+    };
+  });
+}
+
+}  // namespace tapir::app

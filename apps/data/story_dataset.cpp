@@ -1,0 +1,64 @@
+#include "apps/data/story_dataset.h"
+
+#include <algorithm>
+
+#include "apps/corpus/corpus.h"
+
+namespace tapir::app {
+namespace {
+
+// The window that reads a story from its beginning as far as the context reaches. It starts with
+// the end-of-text in front of the story, and its last target may be the one behind it, which costs
+// the generator nothing.
+FloorWindow make_window(const Tokenizer& tokenizer, const std::string& text, int64_t begin,
+                        std::span<const int32_t> ids, int64_t context) {
+  FloorWindow window{.begin = begin};
+  const auto in_story = static_cast<int64_t>(ids.size());
+  window.tokens = std::min(context, in_story + 1);
+  size_t bytes = 0;
+  for (int64_t i = 0; i < std::min(window.tokens, in_story); ++i) {
+    bytes += tokenizer.token_bytes(ids[static_cast<size_t>(i)]).size();
+  }
+  const std::vector<double> bits = information(text);
+  for (size_t i = 0; i < bytes; ++i) window.bits += bits[i];
+  return window;
+}
+
+}  // namespace
+
+Dataset load_story_dataset(const RunConfig& run, std::shared_ptr<const Tokenizer> tokenizer) {
+  const DataConfig& config = run.data;
+  require(config.validation_paths.empty(), "data",
+          "--val-data needs --data; the built-in corpus validates on stories of its own");
+  const auto seed = static_cast<uint64_t>(config.corpus_seed);
+  const Corpus stories = corpus(seed, static_cast<uint64_t>(config.corpus_bytes));
+  if (!tokenizer) tokenizer = make_tokenizer(config.tokenizer, stories.documents);
+  const auto separator = tokenizer->end_of_text();
+  require(separator.has_value(), "data", "the tokenizer {} has no {}, which separates stories",
+          config.tokenizer, kEndOfText);
+  const int64_t vocab_size = tokenizer->vocab_size();
+  Dataset data{.tokenizer = std::move(tokenizer),
+               .train = TokenSequence(vocab_size),
+               .validation = TokenSequence(vocab_size),
+               .name = "built-in stories",
+               .documents = static_cast<int64_t>(stories.documents.size()),
+               .bytes = static_cast<int64_t>(stories.bytes)};
+  for (const std::string& text : stories.documents) {
+    append_document(*data.tokenizer, text, data.train);
+  }
+  const int64_t windows = run.training.eval_batches * run.training.batch;
+  const int64_t context = run.model.context;
+  StoryStream validation(seed, kFirstValidationStory);
+  for (int64_t i = 0; i < windows; ++i) {
+    const std::string text = validation.next().text;
+    const std::vector<int32_t> ids = data.tokenizer->encode(text);
+    data.floor_windows.push_back(
+        make_window(*data.tokenizer, text, data.validation.size(), ids, context));
+    append_document(*data.tokenizer, text, data.validation);
+  }
+  // The last window may reach beyond its story too.
+  data.validation.append(std::vector<int32_t>(static_cast<size_t>(context) + 1, *separator));
+  return data;
+}
+
+}  // namespace tapir::app

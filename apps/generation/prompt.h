@@ -1,0 +1,18 @@
+// From a prompt to token ids, in one way for everything that continues text.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "apps/tokenizer/tokenizer.h"
+
+namespace tapir::app {
+
+// The prompt's ids. A model that was trained on several documents saw end-of-text in front of each
+// and gets it here too; one that read a single text hardly knows that token, and starts an empty
+// prompt with a new line instead.
+std::vector<int32_t> encode_prompt(const Tokenizer& tokenizer, int64_t documents,
+                                   std::string_view prompt);
+
+}  // namespace tapir::app

@@ -1,0 +1,54 @@
+#include "apps/plot/loss_chart.h"
+
+#include <cmath>
+
+namespace tapir::app {
+namespace {
+
+constexpr size_t kPoints = 250;  // of a curve: more would only show noise
+
+Series training_series(const std::vector<Metrics>& lines, const std::string& prefix) {
+  Series series{prefix + "training", {}, {}, false};
+  const size_t stretch = lines.size() / kPoints + 1;
+  for (size_t first = 0; first < lines.size(); first += stretch) {
+    double x = 0, y = 0, count = 0;
+    for (size_t i = first; i < std::min(first + stretch, lines.size()); ++i) {
+      if (!lines[i].loss || !std::isfinite(*lines[i].loss)) continue;
+      x += static_cast<double>(lines[i].step);
+      y += *lines[i].loss;
+      ++count;
+    }
+    if (count == 0) continue;
+    series.x.push_back(x / count);
+    series.y.push_back(y / count);
+  }
+  return series;
+}
+
+Series validation_series(const std::vector<Metrics>& lines, const std::string& prefix) {
+  Series series{prefix + "validation", {}, {}, true};
+  for (const Metrics& line : lines) {
+    if (!line.val_loss || !std::isfinite(*line.val_loss)) continue;
+    series.x.push_back(static_cast<double>(line.step));
+    series.y.push_back(*line.val_loss);
+  }
+  return series;
+}
+
+}  // namespace
+
+Chart loss_chart(const std::vector<std::filesystem::path>& runs) {
+  Chart chart{"Loss", "step", "nats per token", {}};
+  for (const std::filesystem::path& run : runs) {
+    const std::vector<Metrics> lines = read_metrics(run / "metrics.jsonl");
+    const std::string prefix = runs.size() == 1 ? "" : run.filename().string() + " ";
+    for (Series series : {training_series(lines, prefix), validation_series(lines, prefix)}) {
+      if (!series.x.empty()) chart.series.push_back(std::move(series));
+    }
+  }
+  require(!chart.series.empty(), "plot", "there are no measurements in {} yet",
+          runs.at(0).string());
+  return chart;
+}
+
+}  // namespace tapir::app

@@ -1,0 +1,84 @@
+#include "apps/training/memory_forecast.h"
+
+#include <algorithm>
+
+#include "apps/cli/quantity.h"
+
+namespace tapir::app {
+namespace {
+
+constexpr double kFloat = 4;  // bytes
+
+// Elements that one block keeps for its backward pass, for each token.
+double block_elements(const nn::TransformerConfig& c) {
+  const auto width = static_cast<double>(c.d_model);
+  const auto kv_width = static_cast<double>(c.head_dim() * c.kv_heads());
+  const auto hidden = static_cast<double>(c.feed_forward_width());
+  // Two norms and two residuals (input and output of each), q before and after RoPE, the output of
+  // attention before and after merging the heads, k and v.
+  const double attention = 7 * width + 3 * kv_width;
+  // The input; gate, up and their product, or the two sides of the activation.
+  const double feed_forward = width + (c.ffn == nn::FeedForwardKind::swiglu ? 3 : 2) * hidden;
+  const double masks = c.dropout > 0 ? 2 * width : 0;
+  return attention + feed_forward + masks;
+}
+
+double activation_bytes(const RunConfig& config, const nn::TransformerConfig& c) {
+  const auto tokens = static_cast<double>(config.training.batch * c.max_seq_len);
+  const auto layers = static_cast<double>(c.n_layers);
+  const auto width = static_cast<double>(c.d_model);
+  // With activation checkpoints each block keeps its input, and one block at a time the rest.
+  const double blocks = config.training.checkpoint_activations ? layers * width + block_elements(c)
+                                                               : layers * block_elements(c);
+  // Logits, their gradient, and the temporaries of the widest layer.
+  const double head = 2 * static_cast<double>(c.vocab_size) + 4 * width;
+  return tokens * (blocks + head) * kFloat;
+}
+
+// Flags that bring the forecast below `available`, or "" if none of these do.
+std::string advice(const RunConfig& config, int64_t vocab_size, int64_t data_bytes,
+                   double available) {
+  RunConfig smaller = config;
+  const auto fits = [&] {
+    return forecast_memory(smaller, vocab_size, data_bytes).total() <= available;
+  };
+  const int64_t rows = config.training.batch * config.training.accumulate;
+  while (smaller.training.batch > 1) {
+    smaller.training.batch /= 2;
+    smaller.training.accumulate = (rows + smaller.training.batch - 1) / smaller.training.batch;
+    if (fits()) {
+      return fmt::format("--batch {} --accumulate {} trains on as much per step and takes {}",
+                         smaller.training.batch, smaller.training.accumulate,
+                         format_bytes(forecast_memory(smaller, vocab_size, data_bytes).total()));
+    }
+  }
+  smaller.training.checkpoint_activations = true;
+  if (fits()) {
+    return fmt::format("--batch 1 --accumulate {} --checkpoint-activations takes {}", rows,
+                       format_bytes(forecast_memory(smaller, vocab_size, data_bytes).total()));
+  }
+  return "even one sequence at a time is too much; use a smaller --d-model, --layers or --context";
+}
+
+}  // namespace
+
+MemoryForecast forecast_memory(const RunConfig& config, int64_t vocab_size, int64_t data_bytes) {
+  const nn::TransformerConfig c = config.model.transformer(vocab_size);
+  const double weights = static_cast<double>(c.parameter_count()) * kFloat;
+  return {.weights = weights,
+          .gradients = weights,
+          .optimizer = 2 * weights,  // AdamW's two means
+          .activations = activation_bytes(config, c),
+          .data = static_cast<double>(data_bytes)};
+}
+
+void require_memory(const RunConfig& config, int64_t vocab_size, int64_t data_bytes,
+                    int64_t available) {
+  const double total = forecast_memory(config, vocab_size, data_bytes).total();
+  require(total <= static_cast<double>(available), "train",
+          "this run would take about {} of memory, but {} are available; {}", format_bytes(total),
+          format_bytes(static_cast<double>(available)),
+          advice(config, vocab_size, data_bytes, static_cast<double>(available)));
+}
+
+}  // namespace tapir::app

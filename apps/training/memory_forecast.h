@@ -1,0 +1,28 @@
+// How much memory a training run will take.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "apps/config/run_config.h"
+
+namespace tapir::app {
+
+// In bytes.
+struct MemoryForecast {
+  double weights = 0;
+  double gradients = 0;
+  double optimizer = 0;
+  double activations = 0;  // the most that is kept for one backward pass, and its temporaries
+  double data = 0;
+
+  double total() const { return weights + gradients + optimizer + activations + data; }
+};
+
+MemoryForecast forecast_memory(const RunConfig& config, int64_t vocab_size, int64_t data_bytes);
+
+// Throws an Error if the forecast exceeds `available` bytes, with the flags that would help most.
+void require_memory(const RunConfig& config, int64_t vocab_size, int64_t data_bytes,
+                    int64_t available);
+
+}  // namespace tapir::app

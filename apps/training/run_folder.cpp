@@ -1,0 +1,172 @@
+#include "apps/training/run_folder.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "apps/files.h"
+#include "apps/tokenizer/file_io.h"
+#include "apps/training/metrics.h"
+#include "autograd/serialize.h"
+
+namespace tapir::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kOp = "run folder";
+constexpr std::string_view kStep = "step-";
+
+constexpr const char* kLock = "run.lock";
+constexpr std::array kContents = {"config.toml", "metrics.jsonl", "samples.txt", "loss.svg",
+                                  "checkpoints"};
+
+bool holds_run(const fs::path& path) {
+  return std::any_of(kContents.begin(), kContents.end(),
+                     [&](const char* name) { return fs::exists(path / name); });
+}
+
+// Appends to a text file; a failure is an Error.
+void append(std::FILE* file, std::string_view text, const fs::path& path) {
+  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const bool flushed = std::fflush(file) == 0;
+  require(written && flushed, kOp, "cannot write {}: {}", path.string(), std::strerror(errno));
+}
+
+std::FILE* open_for_appending(const fs::path& path) {
+  std::FILE* file = std::fopen(path.c_str(), "ae");
+  require(file != nullptr, kOp, "cannot write {}: {}", path.string(), std::strerror(errno));
+  return file;
+}
+
+}  // namespace
+
+RunFolder::Lock::Lock(const fs::path& file)
+    : descriptor_(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
+  require(descriptor_ >= 0, kOp, "cannot write to {}: {}", file.parent_path().string(),
+          std::strerror(errno));
+  // The system gives the lock back when the process ends, however it ends.
+  if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
+    close(descriptor_);
+    fail(kOp, "another training is using {} now; choose another folder with --out",
+         file.parent_path().string());
+  }
+}
+
+RunFolder::Lock::~Lock() {
+  close(descriptor_);
+}
+
+RunFolder::RunFolder(fs::path path, Mode mode) : path_(std::move(path)), mode_(mode) {
+  require(mode != Mode::resume || holds_run(path_), kOp, "there is no run in {} to resume",
+          path_.string());
+  std::error_code error;
+  created_ = fs::create_directories(path_, error);
+  require(!error, kOp, "cannot create {}: {}", path_.string(), error.message());
+  lock_ = std::make_unique<Lock>(path_ / kLock);
+  require(mode != Mode::create || !holds_run(path_), kOp,
+          "{} holds another run; choose another folder with --out, continue that run with "
+          "--resume, or replace it with --overwrite",
+          path_.string());
+}
+
+RunFolder::~RunFolder() {
+  const bool begun = metrics_ != nullptr;
+  if (begun || !created_) return;
+  std::error_code ignored;
+  fs::remove(path_ / kLock, ignored);
+  fs::remove(path_, ignored);
+}
+
+void RunFolder::begin(std::string_view config, int64_t step) {
+  std::error_code error;
+  if (mode_ == Mode::overwrite) {
+    for (const char* name : kContents) fs::remove_all(path_ / name, error);
+  }
+  fs::create_directories(path_ / "checkpoints", error);
+  require(!error, kOp, "cannot create {}: {}", (path_ / "checkpoints").string(), error.message());
+  write_file(config_file(), config);
+  if (mode_ == Mode::resume) drop_metrics_after(step);
+  metrics_.reset(open_for_appending(metrics_file()));
+}
+
+void RunFolder::append_metrics(const StepReport& report) {
+  append(metrics_.get(), metrics_line(report), metrics_file());
+}
+
+void RunFolder::drop_metrics_after(int64_t step) {
+  if (!fs::exists(metrics_file())) return;
+  std::string kept;
+  for (const Metrics& line : read_metrics(metrics_file())) {
+    if (line.step <= step) kept += line.text + "\n";
+  }
+  write_file(metrics_file(), kept);
+}
+
+void RunFolder::append_sample(int64_t step, std::string_view text) {
+  const fs::path path = path_ / "samples.txt";
+  const std::unique_ptr<std::FILE, Close> file(open_for_appending(path));
+  append(file.get(), fmt::format("==== step {}\n{}\n\n", step, text), path);
+}
+
+void RunFolder::save(const CheckpointContents& contents, bool best, int64_t keep) {
+  const fs::path name = fmt::format("{}{}", kStep, contents.state.step);
+  const fs::path folder = path_ / "checkpoints";
+  write_checkpoint(folder / name, contents);
+  replace_link(folder / "last", name);
+  if (best) replace_link(folder / "best", name);
+  remove_old_checkpoints(keep);
+}
+
+void RunFolder::remove_old_checkpoints(int64_t keep) {
+  const fs::path folder = path_ / "checkpoints";
+  std::vector<std::string> needed;
+  for (const char* link : {"last", "best"}) {
+    std::error_code error;
+    needed.push_back(fs::read_symlink(folder / link, error).string());
+  }
+  for (const int64_t step : checkpoint_steps()) {
+    const std::string name = fmt::format("{}{}", kStep, step);
+    if (std::find(needed.begin(), needed.end(), name) != needed.end()) continue;
+    std::error_code ignored;
+    if (--keep < 0) fs::remove_all(folder / name, ignored);
+  }
+}
+
+std::vector<int64_t> RunFolder::checkpoint_steps() const {
+  std::vector<int64_t> steps;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(path_ / "checkpoints", error)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(kStep)) continue;
+    int64_t step = 0;
+    const char* end = name.data() + name.size();
+    const auto parsed = std::from_chars(name.data() + kStep.size(), end, step);
+    if (parsed.ec == std::errc() && parsed.ptr == end) steps.push_back(step);
+  }
+  std::sort(steps.rbegin(), steps.rend());
+  return steps;
+}
+
+fs::path RunFolder::newest_intact_checkpoint(std::vector<std::string>& notes) const {
+  for (const int64_t step : checkpoint_steps()) {
+    const fs::path folder = path_ / "checkpoints" / fmt::format("{}{}", kStep, step);
+    try {
+      verify_checkpoint(folder);
+      return folder;
+    } catch (const Error& error) {
+      notes.push_back(fmt::format("passing over step {}: {}", step, error.what()));
+    }
+  }
+  fail(kOp, "{} has no intact checkpoint to resume from{}", path_.string(),
+       notes.empty() ? "" : "; " + fmt::format("{}", fmt::join(notes, "; ")));
+}
+
+}  // namespace tapir::app

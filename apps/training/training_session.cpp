@@ -1,0 +1,142 @@
+#include "apps/training/training_session.h"
+
+#include "apps/cli/output.h"
+#include "apps/generation/prompt.h"
+#include "apps/plot/loss_chart.h"
+#include "apps/signals.h"
+#include "apps/tokenizer/file_io.h"
+#include "apps/tokenizer/utf8_stream.h"
+#include "nn/generate.h"
+
+namespace tapir::app {
+namespace {
+
+bool due(int64_t step, int64_t interval) {
+  return interval > 0 && step % interval == 0;
+}
+
+// The text with a mark in front of each line.
+std::string quote_lines(std::string_view text) {
+  std::string quoted = "  | ";
+  for (const char c : text) {
+    quoted += c;
+    if (c == '\n') quoted += "  | ";
+  }
+  return quoted + "\n";
+}
+
+}  // namespace
+
+TrainingSession::TrainingSession(const RunConfig& config, const Dataset& data, Trainer& trainer,
+                                 RunFolder& folder)
+    : config_(config),
+      data_(data),
+      trainer_(trainer),
+      folder_(folder),
+      progress_({.first_step = trainer.state().step,
+                 .steps = config.training.steps,
+                 .log_every = config.output.log_every,
+                 .terminal = output_is_terminal()}),
+      saved_step_(trainer.state().step) {}
+
+StopReason TrainingSession::run() {
+  StopReason reason;
+  try {
+    reason = trainer_.run(*this);
+  } catch (const Error& error) {
+    progress_.finish();
+    draw_loss();
+    const std::string kept = saved_step_ > 0
+                                 ? fmt::format("the checkpoint of step {} is kept in {}",
+                                               saved_step_, folder_.path().string())
+                                 : "there was no checkpoint yet";
+    throw Error(fmt::format("{}; {}", error.what(), kept));
+  }
+  progress_.finish();
+  if (saved_step_ != trainer_.state().step) save(false);
+  draw_loss();
+  report_end(reason);
+  return reason;
+}
+
+void TrainingSession::step_done(const StepReport& report) {
+  folder_.append_metrics(report);
+  progress_.show(report);
+  save_if_due(report);
+  if (report.validation) draw_loss();
+  const bool stopping = StopSignals::stop_requested();
+  if (!stopping && due(report.step, config_.output.sample_every)) sample(report.step);
+}
+
+void TrainingSession::save_if_due(const StepReport& report) {
+  if (!report.best && !due(report.step, config_.output.save_every)) return;
+  try {
+    save(report.best);
+  } catch (const Error& error) {
+    // What was saved before is still there, so training may go on.
+    progress_.finish();
+    print_message("tapir: warning: step {} was not saved: {}\n", report.step, error.what());
+  }
+}
+
+void TrainingSession::save(bool best) {
+  folder_.save({.config = config_,
+                .state = trainer_.state(),
+                .tokenizer = *data_.tokenizer,
+                .documents = data_.documents,
+                .train_tokens = data_.train.size(),
+                .model = trainer_.model(),
+                .optimizer = trainer_.optimizer()},
+               best, config_.output.keep);
+  saved_step_ = trainer_.state().step;
+}
+
+void TrainingSession::sample(int64_t step) {
+  const OutputConfig& output = config_.output;
+  nn::GenerateOptions options;
+  options.max_new_tokens = output.sample_tokens;
+  options.sampling.temperature = 0.8;
+  options.seed = static_cast<uint64_t>(step);
+  options.end_of_text = data_.tokenizer->end_of_text();
+  options.on_token = [](int64_t, int32_t) { return !StopSignals::stop_requested(); };
+  const std::vector<int32_t> prompt =
+      encode_prompt(*data_.tokenizer, data_.documents, output.sample_prompt);
+  const nn::Generation generation = nn::generate(trainer_.model(), {prompt}, options);
+  const auto length = static_cast<size_t>(generation.lengths[0]);
+  Utf8Stream utf8;
+  std::string text = utf8.push(output.sample_prompt +
+                               data_.tokenizer->decode(std::span(generation.ids[0]).first(length)));
+  text += utf8.finish();
+  folder_.append_sample(step, text);
+  progress_.print(fmt::format("sample at step {}:\n{}", step, quote_lines(harmless(text))));
+}
+
+// The curve is a convenience: that it cannot be drawn stops nothing.
+void TrainingSession::draw_loss() {
+  try {
+    write_file(folder_.plot_file(), chart_svg(loss_chart({folder_.path()})));
+  } catch (const Error& error) {
+    progress_.print(fmt::format("the loss curve was not drawn: {}\n", error.what()));
+  }
+}
+
+void TrainingSession::report_end(StopReason reason) {
+  const TrainingState& state = trainer_.state();
+  const std::string run = folder_.path().string();
+  std::string text;
+  if (reason == StopReason::no_improvement) {
+    text += fmt::format("stopped: no better validation in the last {} (--patience)\n",
+                        state.evaluations_since_best);
+  }
+  text += fmt::format("saved step {} in {}", state.step, run);
+  if (state.best_loss) {
+    text += fmt::format("; best validation loss {:.4f} nats/token at step {}", *state.best_loss,
+                        state.best_step);
+  }
+  text += reason == StopReason::interrupted
+              ? fmt::format("\ninterrupted; continue with: tapir train --resume {}\n", run)
+              : fmt::format("\nwrite text with it: tapir generate {}\n", run);
+  progress_.print(text);
+}
+
+}  // namespace tapir::app

@@ -1,0 +1,335 @@
+// Text files, tokens, windows and evaluation.
+#include <set>
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "apps/data/batches.h"
+#include "apps/data/dataset.h"
+#include "apps/data/evaluation.h"
+#include "apps/data/sliding_evaluation.h"
+#include "apps/data/text_files.h"
+#include "apps/generation/stop_matcher.h"
+#include "autograd/ops.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/process.h"
+
+namespace tapir::app {
+namespace {
+
+using tapir::testing::expect_error;
+using tapir::testing::TemporaryFolder;
+
+std::vector<std::string> texts_in(const std::vector<std::string>& paths) {
+  std::vector<std::string> texts;
+  for (const TextFile& file : read_text_files(paths).files) texts.push_back(file.text);
+  return texts;
+}
+
+TEST(TextFiles, ReadsFoldersInOrderAndBelow) {
+  TemporaryFolder folder;
+  folder.write("texts/b.txt", "B");
+  folder.write("texts/a.txt", "A");
+  folder.write("texts/more/c.md", "C");
+  folder.write("texts/.hidden", "H");
+  folder.write("texts/empty.txt", "");
+  folder.write("texts/picture.png", std::string("\x89PNG\0\x01", 6));
+  folder.write("d.txt", "D");
+  EXPECT_EQ(texts_in({folder / "texts", folder / "d.txt"}),
+            (std::vector<std::string>{"A", "B", "C", "D"}));
+  const TextFiles files = read_text_files({folder / "texts"});
+  ASSERT_EQ(files.notes.size(), 2u);
+  EXPECT_NE(files.notes[0].find("empty.txt is empty"), std::string::npos);
+  EXPECT_NE(files.notes[1].find("picture.png is not text"), std::string::npos);
+}
+
+TEST(TextFiles, SurvivesLinksThatGoInCircles) {
+  TemporaryFolder folder;
+  folder.write("texts/a.txt", "A");
+  std::filesystem::create_symlink(folder / "texts", folder / "texts/again");
+  std::filesystem::create_symlink(folder / "texts/self", folder / "texts/self");
+  std::filesystem::create_symlink(folder / "nowhere", folder / "texts/broken");
+  EXPECT_EQ(texts_in({folder / "texts"}), std::vector<std::string>{"A"});
+  expect_error([&] { read_text_files({folder / "texts/self"}); }, {"self"});
+}
+
+TEST(TextFiles, NamesWhatCannotBeRead) {
+  TemporaryFolder folder;
+  const auto read = [](const std::string& path) { return [path] { read_text_files({path}); }; };
+  expect_error(read(folder / "none.txt"), {"there is no file or folder", "none.txt"});
+  expect_error(read(folder.write("empty.txt", "")), {"empty.txt is empty"});
+  expect_error(read(folder.write("binary", std::string("ab\0c", 4))),
+               {"binary is not a text file: byte 2 is NUL"});
+  std::filesystem::create_directory(folder / "nothing");
+  expect_error(read(folder / "nothing"), {"nothing holds no text file"});
+  mkfifo((folder / "pipe").c_str(), 0600);
+  expect_error(read(folder / "pipe"), {"pipe is neither a file nor a folder"});
+}
+
+TEST(TextFiles, AHugeLineIsText) {
+  TemporaryFolder folder;
+  const std::string line(3'000'000, 'x');
+  EXPECT_EQ(texts_in({folder.write("line.txt", line)}), std::vector<std::string>{line});
+}
+
+TokenSequence count_up(int64_t size, int64_t vocab_size = 1000) {
+  TokenSequence tokens(vocab_size);
+  for (int32_t i = 0; i < size; ++i) tokens.append({{i}});
+  return tokens;
+}
+
+TEST(TokenSequence, HoldsSmallAndLargeIds) {
+  for (const int64_t vocab_size : {65'536, 65'537}) {
+    TokenSequence tokens(vocab_size);
+    const std::vector<int32_t> ids = {0, 65'535, 7};
+    tokens.append(ids);
+    std::vector<int32_t> read(3);
+    tokens.copy(0, read);
+    EXPECT_EQ(read, ids);
+    EXPECT_EQ(tokens.memory_bytes(), vocab_size == 65'536 ? 6 : 12);
+  }
+}
+
+TEST(Batches, TargetsAreTheInputsOneLater) {
+  const TokenSequence tokens = count_up(50);
+  const RandomWindows windows(tokens, "training", 4, 8, 1);
+  std::set<int32_t> starts;
+  for (int64_t index = 0; index < 200; ++index) {
+    const Batch batch = windows.at(index, kCpu);
+    EXPECT_EQ(batch.inputs.shape(), (Shape{4, 8}));
+    const std::vector<int32_t> inputs = batch.inputs.to_ints(), targets = batch.targets.to_ints();
+    for (size_t i = 0; i < inputs.size(); ++i) EXPECT_EQ(targets[i], inputs[i] + 1);
+    for (size_t row = 0; row < 4; ++row) starts.insert(inputs[row * 8]);
+  }
+  // Every window that fits, and no other.
+  EXPECT_EQ(starts.size(), 42u);
+  EXPECT_EQ(*starts.rbegin(), 41);
+}
+
+TEST(Batches, ArePureFunctionsOfTheirIndex) {
+  const TokenSequence tokens = count_up(50);
+  const RandomWindows windows(tokens, "training", 8, 8, 5);
+  EXPECT_EQ(windows.at(3, kCpu).inputs.to_ints(), windows.at(3, kCpu).inputs.to_ints());
+  EXPECT_NE(windows.at(3, kCpu).inputs.to_ints(), windows.at(4, kCpu).inputs.to_ints());
+  // One batch of eight is four batches of two.
+  const RandomWindows parts(tokens, "training", 2, 8, 5);
+  std::vector<int32_t> joined;
+  for (int64_t part = 12; part < 16; ++part) {
+    const std::vector<int32_t> ids = parts.at(part, kCpu).inputs.to_ints();
+    joined.insert(joined.end(), ids.begin(), ids.end());
+  }
+  EXPECT_EQ(joined, windows.at(3, kCpu).inputs.to_ints());
+}
+
+TEST(Batches, ATextOfOneWindowIsEnoughAndAShorterOneIsNot) {
+  const TokenSequence tokens = count_up(9);
+  const RandomWindows windows(tokens, "training", 2, 8, 1);
+  EXPECT_EQ(windows.at(0, kCpu).inputs.to_ints()[0], 0);
+  expect_error(
+      [&] { RandomWindows(tokens, "training", 2, 9, 1); },
+      {"the training text has 9 tokens", "--context + 1 = 10", "longest legal context is 8"});
+  const TokenSequence one = count_up(1);
+  expect_error([&] { RandomWindows(one, "training", 2, 9, 1); }, {"at least 2"});
+}
+
+TEST(Batches, EvenStartsCoverTheText) {
+  EXPECT_EQ(even_starts(count_up(101), 4, 10), (std::vector<int64_t>{0, 30, 60, 90}));
+  // No more windows than fit without overlap.
+  EXPECT_EQ(even_starts(count_up(31), 100, 10), (std::vector<int64_t>{0, 10, 20}));
+  EXPECT_EQ(even_starts(count_up(11), 100, 10), std::vector<int64_t>{0});
+}
+
+RunConfig config_for(const std::vector<std::string>& paths) {
+  RunConfig config;
+  config.data.paths = paths;
+  return config;
+}
+
+TEST(Dataset, SplitsOneTextAtItsEnd) {
+  TemporaryFolder folder;
+  const Dataset data = load_dataset(config_for({folder.write("a.txt", std::string(99, 'a'))}));
+  EXPECT_EQ(data.train.size(), 90);  // of 99 bytes and one end-of-text
+  EXPECT_EQ(data.validation.size(), 10);
+  EXPECT_EQ(data.documents, 1);
+  EXPECT_EQ(data.bytes, 99);
+  std::vector<int32_t> first(2);
+  data.train.copy(0, first);
+  EXPECT_EQ(first, (std::vector<int32_t>{256, 'a'}));
+}
+
+TEST(Dataset, SplitsManyTextsByDocument) {
+  TemporaryFolder folder;
+  for (int i = 0; i < 40; ++i) {
+    folder.write(fmt::format("texts/{:02}.txt", i), std::string(9, static_cast<char>('A' + i)));
+  }
+  const Dataset data = load_dataset(config_for({folder / "texts"}));
+  EXPECT_EQ(data.train.size(), 360);
+  EXPECT_EQ(data.validation.size(), 40);
+  // Whole documents, spread over the list.
+  std::vector<int32_t> ids(40);
+  data.validation.copy(0, ids);
+  for (size_t i = 0; i < 40; i += 10) {
+    EXPECT_EQ(ids[i], 256);
+    EXPECT_EQ(ids[i + 1], ids[i + 9]);
+    EXPECT_EQ(ids[i + 1], 'A' + static_cast<int32_t>(i + 9));
+  }
+}
+
+TEST(Dataset, TakesValidationTextOfItsOwnAndSeparatorsInsideFiles) {
+  TemporaryFolder folder;
+  RunConfig config = config_for({folder.write("a.txt", "one<|endoftext|>two")});
+  config.data.validation_paths = {folder.write("v.txt", "val")};
+  const Dataset data = load_dataset(config);
+  EXPECT_EQ(data.train.size(), 8);  // a separator in front, three letters, one, three letters
+  EXPECT_EQ(data.validation.size(), 4);
+}
+
+TEST(Dataset, KnowsItsTokenizers) {
+  TemporaryFolder folder;
+  RunConfig config =
+      config_for({folder.write("a.txt", "so so so the the the and and and \xC3\xA9\n")});
+  config.data.tokenizer = "char";
+  EXPECT_EQ(load_dataset(config).tokenizer->kind(), "char");
+  config.data.tokenizer = "bpe:260";
+  EXPECT_EQ(load_dataset(config).tokenizer->vocab_size(), 260);
+  config.data.tokenizer = "word";
+  expect_error([&] { load_dataset(config); }, {"no tokenizer 'word'", "byte, char, bpe:N"});
+  config.data.tokenizer = "bpe:many";
+  expect_error([&] { load_dataset(config); }, {"--tokenizer", "'many'"});
+}
+
+TEST(Dataset, StoriesForValidationAreNotThoseOfTraining) {
+  RunConfig config;
+  config.data.corpus_bytes = 20'000;
+  config.training.eval_batches = 2;
+  config.training.batch = 3;
+  const Dataset data = load_dataset(config);
+  EXPECT_GE(data.bytes, 20'000);
+  ASSERT_EQ(data.floor_windows.size(), 6u);
+  for (const FloorWindow& window : data.floor_windows) {
+    int32_t first = 0;
+    data.validation.copy(window.begin, {&first, 1});
+    EXPECT_EQ(first, data.tokenizer->end_of_text());
+    EXPECT_GT(window.bits, 0);
+    EXPECT_LE(window.tokens, config.model.context);
+  }
+}
+
+nn::TransformerLM tiny_model(int64_t vocab_size, int64_t context) {
+  Generator generator(3);
+  nn::TransformerConfig config;
+  config.vocab_size = vocab_size;
+  config.max_seq_len = context;
+  config.d_model = 8;
+  config.n_layers = 1;
+  config.n_heads = 2;
+  return nn::TransformerLM(config, generator);
+}
+
+// -log p of each token but the first, each predicted from as much as the given window shows.
+double loss_by_hand(const nn::TransformerLM& model, const std::vector<int32_t>& ids, size_t begin,
+                    size_t target) {
+  const std::vector<int32_t> input(ids.begin() + static_cast<std::ptrdiff_t>(begin),
+                                   ids.begin() + static_cast<std::ptrdiff_t>(target));
+  const Tensor logits =
+      model(Tensor::from(std::span<const int32_t>(input), {1, static_cast<int64_t>(input.size())}));
+  const Tensor last = select(select(logits, 0, 0), 0, logits.size(1) - 1);
+  return -log_softmax(last).to_vector()[static_cast<size_t>(ids[target])];
+}
+
+TEST(SlidingEvaluation, PredictsEachTokenOnceFromItsWindow) {
+  const auto tokenizer = make_byte_tokenizer();
+  const nn::TransformerLM model = tiny_model(257, 4);
+  const std::vector<int32_t> ids = {256, 'h', 'e', 'l', 'l', 'o', ' ', 'y', 'o', 'u', '!'};
+  TokenSequence tokens(257);
+  tokens.append(ids);
+  for (const int64_t stride : {1, 2, 3, 4}) {
+    std::vector<int64_t> positions;
+    double expected = 0;
+    const Evaluation result =
+        evaluate_sliding(model, tokens, *tokenizer, {.context = 4, .stride = stride, .batch = 2},
+                         [&](int64_t position, int32_t id, double) {
+                           positions.push_back(position);
+                           EXPECT_EQ(id, ids[static_cast<size_t>(position)]);
+                         });
+    // The first window holds targets 1 to 4; each later one ends `stride` tokens further.
+    for (size_t target = 1; target < ids.size(); ++target) {
+      size_t end = 5;
+      while (end <= target) end += static_cast<size_t>(stride);
+      end = std::min(end, ids.size());
+      expected += loss_by_hand(model, ids, end - 5, target);
+    }
+    EXPECT_NEAR(result.nats, expected, 1e-4) << stride;  // f32 logits
+    EXPECT_EQ(result.tokens, 10);
+    EXPECT_EQ(result.bytes, 10);
+    EXPECT_EQ(positions, (std::vector<int64_t>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}));
+  }
+  expect_error([&] { evaluate_sliding(model, tokens, *tokenizer, {.context = 4, .stride = 5}); },
+               {"--stride 5", "context of 4"});
+}
+
+TEST(Validation, AveragesOverEvenWindows) {
+  TemporaryFolder folder;
+  RunConfig config = config_for({folder.write("a.txt", std::string(400, 'a') + "bcdefghij")});
+  const Dataset data = load_dataset(config);
+  const nn::TransformerLM model = tiny_model(257, 8);
+  const Validation validation(data, 2, 2, 8);
+  const Evaluation result = validation.run(model).value();
+  EXPECT_EQ(result.tokens, 32);
+  EXPECT_EQ(result.bytes, 32);
+  EXPECT_NEAR(result.bits_per_byte(), result.loss() / std::log(2.0), 1e-9);
+  EXPECT_EQ(result.floor_bits_per_byte(), std::nullopt);
+  EXPECT_EQ(validation.run(model)->nats, result.nats);
+  EXPECT_FALSE(validation.run(model, [] { return true; }).has_value());
+  expect_error([&] { Validation(data, 2, 2, 64); },
+               {"the validation text has 41 tokens", "context of at most 40", "--eval-every 0"});
+}
+
+// The windows of stories end with the story: what follows in memory does not count.
+TEST(Validation, ComparesStoriesWithTheirFloor) {
+  RunConfig config;
+  config.data.corpus_bytes = 1'000;
+  config.training.eval_batches = 1;
+  config.training.batch = 2;
+  config.model.context = 100;
+  const Dataset data = load_dataset(config);
+  const nn::TransformerLM model = tiny_model(257, 100);
+  const Evaluation result = Validation(data, 1, 2, 100).run(model).value();
+  double bits = 0;
+  int64_t tokens = 0;
+  for (const FloorWindow& window : data.floor_windows) {
+    bits += window.bits;
+    tokens += window.tokens;
+  }
+  EXPECT_EQ(result.tokens, tokens);
+  EXPECT_DOUBLE_EQ(result.floor_bits, bits);
+  // An untrained model is far above what the stories hold.
+  EXPECT_GT(result.bits_per_byte(), 2 * result.floor_bits_per_byte().value());
+}
+
+TEST(StopMatcher, FindsStopsAcrossPieces) {
+  StopMatcher matcher({"END", "###"});
+  EXPECT_EQ(matcher.push("abE"), "ab");
+  EXPECT_EQ(matcher.push("N"), "");
+  EXPECT_EQ(matcher.push("x"), "ENx");
+  EXPECT_EQ(matcher.push("#"), "");
+  EXPECT_EQ(matcher.push("y##"), "#y");
+  EXPECT_FALSE(matcher.stopped());
+  EXPECT_EQ(matcher.push("#z"), "");
+  EXPECT_TRUE(matcher.stopped());
+  EXPECT_EQ(matcher.push("more"), "");
+  EXPECT_EQ(matcher.finish(), "");
+}
+
+TEST(StopMatcher, TheFirstOfSeveralWinsAndTheEndGivesBackWhatWaits) {
+  StopMatcher matcher({"bc", "abcd"});
+  EXPECT_EQ(matcher.push("xabc"), "xa");
+  EXPECT_TRUE(matcher.stopped());
+  StopMatcher waiting({"stop"});
+  EXPECT_EQ(waiting.push("full st"), "full ");
+  EXPECT_EQ(waiting.finish(), "st");
+  expect_error([] { StopMatcher({""}); }, {"--stop", "empty"});
+}
+
+}  // namespace
+}  // namespace tapir::app

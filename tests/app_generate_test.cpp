@@ -1,0 +1,268 @@
+// `tapir generate`, `eval` and `plot` as a user runs them.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/tiny_run.h"
+
+namespace tapir::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+const TinyRun& tiny() {
+  static const TinyRun run;
+  return run;
+}
+
+ProcessResult generate(const std::vector<std::string>& more, const ProcessOptions& options = {}) {
+  std::vector<std::string> arguments = {"generate", tiny().run, "--threads", "1"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return run_tapir(arguments, options);
+}
+
+TEST(Generate, WritesTextToOutputAndTheRestToErrors) {
+  const ProcessResult result = generate({"--prompt", "The cat", "--tokens", "20"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  EXPECT_EQ(result.out.rfind("The cat", 0), 0u) << result.out;
+  EXPECT_EQ(result.out.back(), '\n');
+  expect_contains(result.err, {"prompt: 7 tokens", "generated: ", "tokens/s"});
+  const ProcessResult bare = generate({"--prompt", "The cat", "--tokens", "20", "--no-echo"});
+  EXPECT_EQ("The cat" + bare.out, result.out);
+}
+
+TEST(Generate, TheSameSeedGivesTheSameText) {
+  const std::vector<std::string> arguments = {"--prompt", "The", "--tokens", "30", "--seed", "5"};
+  const std::string text = generate(arguments).out;
+  EXPECT_EQ(generate(arguments).out, text);
+  EXPECT_NE(generate({"--prompt", "The", "--tokens", "30", "--seed", "6"}).out, text);
+  const std::vector<std::string> greedy = {"--prompt", "The",           "--tokens",
+                                           "30",       "--temperature", "0"};
+  EXPECT_EQ(generate(greedy).out,
+            generate({"--prompt", "The", "--tokens", "30", "--top-k", "1", "--seed", "9"}).out);
+}
+
+TEST(Generate, TakesPromptsFromFilesAndStandardInput) {
+  const std::string expected = generate({"--prompt", "A cat\n", "--tokens", "9"}).out;
+  const std::string file = tiny().folder().write("prompt.txt", "A cat\n");
+  EXPECT_EQ(generate({"--prompt-file", file, "--tokens", "9"}).out, expected);
+  EXPECT_EQ(generate({"--prompt-file", "-", "--tokens", "9"}, {.input = "A cat\n"}).out, expected);
+  EXPECT_EQ(generate({"--tokens", "0"}).status, 0);  // no prompt at all
+  expect_failure(generate({"--prompt", "a", "--prompt-file", file}), 1, {"not both"});
+  expect_failure(generate({"--prompt-file", tiny() / "none"}), 1, {"none"});
+}
+
+TEST(Generate, SamplesOfABatchEqualEachAlone) {
+  const ProcessResult batch =
+      generate({"--prompt", "The", "--tokens", "12", "--samples", "3", "--seed", "4"});
+  ASSERT_EQ(batch.status, 0) << batch.err;
+  std::string alone;
+  for (const char* seed : {"4", "5", "6"}) {
+    alone += alone.empty() ? "" : "----------------\n";
+    alone += generate({"--prompt", "The", "--tokens", "12", "--seed", seed}).out;
+  }
+  EXPECT_EQ(batch.out, alone);
+}
+
+// The first two letters next to each other behind the first ten bytes.
+std::string two_letters_of(const std::string& text) {
+  for (size_t i = 10; i + 1 < text.size(); ++i) {
+    if (std::isalpha(text[i]) && std::isalpha(text[i + 1])) return text.substr(i, 2);
+  }
+  return "";
+}
+
+TEST(Generate, EndsBeforeAStopString) {
+  const std::vector<std::string> arguments = {"--prompt", "The", "--tokens", "300", "--seed", "2"};
+  const std::string text = generate(arguments).out;
+  const std::string stop = two_letters_of(text);  // two tokens of a model of bytes
+  ASSERT_FALSE(stop.empty()) << text;
+  std::vector<std::string> stopping = arguments;
+  stopping.insert(stopping.end(), {"--stop", "no such", "--stop", stop});
+  const ProcessResult result = generate(stopping);
+  ASSERT_EQ(result.status, 0) << result.err;
+  EXPECT_EQ(result.out, text.substr(0, text.find(stop, 3)) + "\n");
+}
+
+bool is_valid_utf8(const std::string& text) {
+  try {
+    static_cast<void>(nlohmann::json(text).dump());  // refuses anything else
+    return true;
+  } catch (const nlohmann::json::exception&) {
+    return false;
+  }
+}
+
+TEST(Generate, OutputIsAlwaysValidUtf8) {
+  // A hot model of bytes writes many that are no text.
+  const ProcessResult result =
+      generate({"--prompt", "\xC3\xA9t\xC3\xA9 \xFF", "--tokens", "200", "--temperature", "50"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  EXPECT_TRUE(is_valid_utf8(result.out));
+  expect_contains(result.out, {"\xC3\xA9t\xC3\xA9 \xEF\xBF\xBD"});
+  expect_contains(result.err, {"note: the prompt is not valid UTF-8"});
+}
+
+TEST(Generate, SaysWhenThePromptIsLongerThanTheContext) {
+  const ProcessResult result = generate({"--prompt", std::string(40, 'a'), "--tokens", "5"});
+  EXPECT_EQ(result.status, 0) << result.err;
+  expect_contains(result.err, {"note: the prompt has 40 tokens; the model sees only the last 16"});
+}
+
+TEST(Generate, WritesProbabilitiesAsJsonLines) {
+  const ProcessResult result =
+      generate({"--prompt", "The", "--tokens", "4", "--temperature", "0", "--logprobs"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  const std::vector<nlohmann::json> lines = json_lines(result.out);
+  ASSERT_EQ(lines.size(), 4u);
+  for (size_t i = 0; i < lines.size(); ++i) {
+    EXPECT_EQ(lines[i]["index"], i);
+    EXPECT_EQ(lines[i]["top"].size(), 5u);
+    // Greedy choice: the likeliest token.
+    EXPECT_EQ(lines[i]["id"], lines[i]["top"][0]["id"]);
+    const double probability = lines[i]["probability"];
+    EXPECT_GT(probability, 0);
+    EXPECT_LE(probability, 1);
+    EXPECT_NEAR(lines[i]["logprob"].get<double>(), std::log(probability), 1e-9);
+    EXPECT_GE(probability, lines[i]["top"][4]["probability"].get<double>());
+  }
+}
+
+TEST(Generate, ShowsTheTokensOfThePrompt) {
+  const ProcessResult result = generate({"--prompt", "Hi\n", "--tokens", "1", "--show-tokens"});
+  expect_contains(result.err, {"72  \"H\"", "105  \"i\"", "10  \"\\n\""});
+}
+
+TEST(Generate, EndsQuietlyWhenNobodyReads) {
+  Process process(TAPIR_PROGRAM, {"generate", tiny().run, "--prompt", "The", "--tokens", "100000"});
+  ASSERT_TRUE(process.wait_for("The"));
+  process.close_output();
+  const ProcessResult result = process.wait();
+  EXPECT_EQ(result.status, 0);
+  EXPECT_EQ(result.err, "");
+}
+
+TEST(Generate, AFullDiskIsAnError) {
+  ProcessOptions options;
+  options.in_child = [] { dup2(open("/dev/full", O_WRONLY), STDOUT_FILENO); };
+  expect_failure(generate({"--prompt", "The"}, options), 1, {"standard output", "No space left"});
+}
+
+TEST(Generate, TalksInteractively) {
+  const ProcessResult result = generate(
+      {"--interactive", "--tokens", "5"},
+      {.input = "/temperature 0\nThe cat\nThe cat\n/tokns 3\n/top-p 2\n/seed\n/quit\nnever\n"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  EXPECT_EQ(std::count(result.out.begin(), result.out.end(), '\n'), 2) << result.out;
+  EXPECT_EQ(result.out.substr(0, result.out.size() / 2), result.out.substr(result.out.size() / 2));
+  expect_contains(result.err, {"/NAME VALUE", "temperature = 0", "did you mean tokens?",
+                               "/top-p: 2 is too large", "seed = 3"});
+  EXPECT_EQ(generate({"--interactive"}, {.input = "/help\n"}).status, 0);
+}
+
+TEST(Generate, NamesWhatIsWrong) {
+  const auto fails = [](const std::vector<std::string>& arguments,
+                        const std::vector<std::string>& parts) {
+    expect_failure(generate(arguments), 1, parts);
+  };
+  fails({"--top-p", "0"}, {"--top-p"});
+  fails({"--top-p", "1.5"}, {"--top-p: 1.5 is too large"});
+  fails({"--temperature", "-1"}, {"--temperature: -1 is too small"});
+  fails({"--top-k", "-1"}, {"--top-k: -1 is too small"});
+  fails({"--stop", ""}, {"--stop", "empty"});
+  fails({"--checkpoint", "step-99"}, {"no checkpoint"});
+  fails({"--device", "tpu"}, {"tpu"});
+  expect_failure(run_tapir({"generate", tiny() / "nowhere"}), 1, {"there is no run", "nowhere"});
+  expect_failure(run_tapir({"generate", tiny().folder().path().string()}), 1,
+                 {"holds no checkpoints"});
+}
+
+// A copy of the run's last checkpoint with one file changed.
+std::string damaged(const std::string& file, const std::function<void(std::string&)>& change) {
+  const std::string folder = tiny() / ("damaged-" + file);
+  fs::remove_all(folder);
+  fs::copy(tiny() / "run/checkpoints/step-12", folder);
+  std::string bytes = read_text(folder + "/" + file);
+  change(bytes);
+  std::ofstream(folder + "/" + file, std::ios::binary) << bytes;
+  return folder;
+}
+
+TEST(Checkpoint, DamageIsNamed) {
+  const auto expect_refused = [](const std::string& file, auto change,
+                                 const std::vector<std::string>& parts) {
+    expect_failure(run_tapir({"generate", damaged(file, change), "--tokens", "1"}), 1, parts);
+  };
+  const auto replace = [](const std::string& from, const std::string& to) {
+    return [from, to](std::string& text) { text.replace(text.find(from), from.size(), to); };
+  };
+  expect_refused("model.safetensors", [](std::string& b) { b.resize(b.size() / 2); },
+                 {"model.safetensors"});
+  expect_refused("model.safetensors", [](std::string& b) { b = "not a model"; },
+                 {"model.safetensors"});
+  expect_refused("model.safetensors", replace("lm_head", "lm_haed"),
+                 {"model.safetensors", "missing lm_head.weight"});
+  expect_refused("state.json", [](std::string& b) { b.resize(b.size() / 2); }, {"state.json"});
+  expect_refused("state.json", replace("\"format\": 1", "\"format\": 9"), {"format 9"});
+  expect_refused("state.json", replace("\"layers\": 1", "\"layers\": 2"), {"missing layers.1"});
+  expect_refused("state.json", replace("\"layers\": 1", "\"layrs\": 1"),
+                 {"'layrs'", "did you mean layers?"});
+  expect_refused("state.json", replace("\"heads\": 2", "\"heads\": 3"), {"--heads 3"});
+  expect_refused("state.json", replace("\"heads\": 2", "\"heads\": null"), {"heads"});
+  expect_refused("tokenizer.json", [](std::string& b) { b = "{}"; }, {"tokenizer"});
+  expect_refused("state.json", replace("\"tokenizer_hash\": \"", "\"tokenizer_hash\": \"0"),
+                 {"not the tokenizer that the model was trained with"});
+  expect_failure(run_tapir({"generate", tiny() / "run", "--checkpoint", "7"}), 1,
+                 {"no checkpoint '7'"});
+}
+
+TEST(Eval, PredictsAWholeFile) {
+  const ProcessResult result = run_tapir({"eval", tiny().run, "--data", tiny().data});
+  ASSERT_EQ(result.status, 0) << result.err;
+  expect_contains(result.out, {"loss", "nats/token", "perplexity", "bits per byte", "tokens/s"});
+  const auto size = static_cast<size_t>(fs::file_size(tiny().data));
+  expect_contains(result.out, {fmt::format("{} tokens, {} bytes", size, size)});
+}
+
+TEST(Eval, WritesTheLossOfEachToken) {
+  const std::string file = tiny().folder().write("few.txt", "The cat sat on the mat again.");
+  const ProcessResult result =
+      run_tapir({"eval", tiny().run, "--data", file, "--stride", "3", "--per-token"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  const std::vector<nlohmann::json> lines = json_lines(result.out);
+  ASSERT_EQ(lines.size(), 29u);
+  double sum = 0;
+  for (const nlohmann::json& line : lines) sum += line["loss"].get<double>();
+  expect_contains(result.err, {fmt::format("loss           {:.4f}", sum / 29)});
+  expect_failure(run_tapir({"eval", tiny().run, "--data", file, "--stride", "17"}), 1,
+                 {"--stride 17", "context of 16"});
+  expect_failure(run_tapir({"eval", tiny().run}), 1, {"--data"});
+  expect_failure(run_tapir({"eval", tiny().run, "--data", tiny() / "none"}), 1, {"none"});
+}
+
+TEST(Plot, DrawsInTheTerminalAndAsAPicture) {
+  const ProcessResult text = run_tapir({"plot", tiny().run, "--width", "60", "--height", "12"});
+  ASSERT_EQ(text.status, 0) << text.err;
+  EXPECT_EQ(std::count(text.out.begin(), text.out.end(), '\n'), 12);
+  expect_contains(text.out, {"Loss", "training", "validation", "step"});
+  const std::string picture = tiny() / "two.svg";
+  ASSERT_EQ(run_tapir({"plot", tiny().run, tiny().run, "--svg", picture}).status, 0);
+  expect_contains(read_text(picture), {"<svg", "run training", "<circle", "</svg>"});
+  expect_failure(run_tapir({"plot", tiny() / "none"}), 1, {"metrics.jsonl"});
+  expect_failure(run_tapir({"plot", tiny().run, "--svg", tiny() / "no/folder.svg"}), 1,
+                 {"folder.svg"});
+}
+
+TEST(Plot, SkipsALineThatWasCutOff) {
+  const std::string run = tiny() / "cut";
+  fs::create_directories(run);
+  const std::string metrics = read_text(tiny() / "run/metrics.jsonl");
+  std::ofstream(run + "/metrics.jsonl") << metrics.substr(0, metrics.size() - 10);
+  EXPECT_EQ(run_tapir({"plot", run}).status, 0);
+  std::ofstream(run + "/metrics.jsonl") << "{\"step\": 1}\nnonsense\n";
+  expect_failure(run_tapir({"plot", run}), 1, {"metrics.jsonl, line 2"});
+  std::ofstream(run + "/metrics.jsonl") << "";
+  expect_failure(run_tapir({"plot", run}), 1, {"no measurements"});
+}
+
+}  // namespace
+}  // namespace tapir::testing
