@@ -168,7 +168,7 @@ TEST(TokenFile, ReadingOutsideIsAnError) {
   write_tokens(folder / "x.tok", *make_byte_tokenizer(), some_ids(10, 257));
   const TokenFile file(folder / "x.tok");
   Ids window(4);
-  expect_error([&] { file.read(7, window); }, {"7 to 11", "has 10"});
+  expect_error([&] { file.read(7, window); }, {"4 ids from 7", "has 10"});
   expect_error([&] { file.read(-1, window); }, {"-1"});
   expect_error([&] { file.read(INT64_MAX, window); }, {"has 10"});
   file.read(6, window);

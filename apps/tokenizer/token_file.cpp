@@ -108,8 +108,7 @@ void TokenFile::require_tokenizer(const Tokenizer& tokenizer) const {
 void TokenFile::read(int64_t begin, std::span<int32_t> out) const {
   const auto count = static_cast<int64_t>(out.size());
   require(begin >= 0 && begin <= size_ && count <= size_ - begin, kOp,
-          "ids {} to {} were asked for, but {} has {}", begin, begin + count, path_.string(),
-          size_);
+          "{} ids from {} on were asked for, but {} has {}", count, begin, path_.string(), size_);
   if (out.empty()) return;
   const auto ids_per_block = static_cast<int64_t>(kBlockBytes) / bytes_per_id_;
   for (int64_t b = begin / ids_per_block; b <= (begin + count - 1) / ids_per_block; ++b) {
