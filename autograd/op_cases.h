@@ -15,7 +15,8 @@ enum class Values : uint8_t {
   normal,
   positive,        // in [0.5, 2)
   away_from_zero,  // |x| >= 0.3
-  distinct,        // no two elements closer than 0.05
+  distinct,        // shuffled multiples of 0.1
+  between,         // the same plus 0.05, so that none is near one of `distinct`
 };
 
 struct OpInput {

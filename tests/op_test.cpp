@@ -96,6 +96,14 @@ TEST_P(OpTest, GradientMatchesDifferences) {
   EXPECT_TRUE(report.passed()) << report.to_string();
 }
 
+// Much weaker, but what `tapir gradcheck --dtype f32` shows to users must pass too.
+TEST_P(OpTest, GradientMatchesDifferencesInF32) {
+  GradcheckOptions options = GradcheckOptions::for_f32();
+  options.max_elements = 20;
+  const GradcheckReport report = gradcheck(op_case().run, inputs(DType::f32), options);
+  EXPECT_TRUE(report.passed()) << report.to_string();
+}
+
 TEST_P(OpTest, F32AgreesWithF64) {
   // 2^-24 times the length of the longest sum here, about 600, taken as a random walk, with room.
   expect_close(run(op_case().run, inputs(DType::f32)), run(op_case().run, inputs(DType::f64)),

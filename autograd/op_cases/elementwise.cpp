@@ -61,7 +61,7 @@ std::vector<UnaryCase> unary_cases() {
 
 struct BinaryCase {
   const char* op;
-  Values right;  // values of the second operand; of the first too for pow
+  Values left, right;
   Tensor (*run)(const Tensor&, const Tensor&);
   OpFunction reference;
 };
@@ -71,17 +71,19 @@ std::vector<BinaryCase> binary_cases() {
     return [function](const Inputs& in) { return function(in[0], in[1]); };
   };
   return {
-      {"add", Values::normal, add, pair([](const Tensor& a, const Tensor& b) { return a - (-b); })},
-      {"sub", Values::normal, sub, pair([](const Tensor& a, const Tensor& b) { return a + (-b); })},
-      {"mul", Values::away_from_zero, mul,
+      {"add", Values::normal, Values::normal, add,
+       pair([](const Tensor& a, const Tensor& b) { return a - (-b); })},
+      {"sub", Values::normal, Values::normal, sub,
+       pair([](const Tensor& a, const Tensor& b) { return a + (-b); })},
+      {"mul", Values::normal, Values::away_from_zero, mul,
        pair([](const Tensor& a, const Tensor& b) { return a / pow(b, -1.0); })},
-      {"div", Values::away_from_zero, div,
+      {"div", Values::normal, Values::away_from_zero, div,
        pair([](const Tensor& a, const Tensor& b) { return a * pow(b, -1.0); })},
-      {"pow", Values::positive, pow,
+      {"pow", Values::positive, Values::positive, pow,
        pair([](const Tensor& a, const Tensor& b) { return exp(b * log(a)); })},
-      {"maximum", Values::normal, maximum,
+      {"maximum", Values::distinct, Values::between, maximum,
        pair([](const Tensor& a, const Tensor& b) { return (a + b + abs(a - b)) * 0.5; })},
-      {"minimum", Values::normal, minimum,
+      {"minimum", Values::distinct, Values::between, minimum,
        pair([](const Tensor& a, const Tensor& b) { return (a + b - abs(a - b)) * 0.5; })},
   };
 }
@@ -92,22 +94,17 @@ void add_broadcasts(std::vector<OpCase>& cases, const BinaryCase& binary) {
                              {{2, 3}, {}},      {{0, 3}, {3}},          {{1}, {1}},
                              {{4, 129}, {129}}, {{2, 3, 1, 5}, {4, 1}}, {{0}, {1}}};
   for (const auto& [a, b] : shapes) {
-    const Values left = binary.right == Values::positive ? Values::positive : Values::normal;
     const auto run = binary.run;
     cases.push_back({binary.op,
                      fmt::format("{} {}", a, b),
-                     {{a, left}, {b, binary.right}},
+                     {{a, binary.left}, {b, binary.right}},
                      [run](const Inputs& in) { return run(in[0], in[1]); },
                      binary.reference});
   }
   const auto run = binary.run;
-  const Values values =
-      binary.right == Values::positive ? Values::positive : Values::away_from_zero;
-  if (std::string_view(binary.op) != "maximum" && std::string_view(binary.op) != "minimum") {
-    cases.push_back({binary.op, "with itself", {{{2, 5}, values}}, [run](const Inputs& in) {
-                       return run(in[0], in[0]);
-                     }});
-  }
+  cases.push_back({binary.op, "with itself", {{{2, 5}, binary.right}}, [run](const Inputs& in) {
+                     return run(in[0], in[0]);
+                   }});
 }
 
 Tensor checkerboard(const Shape& shape, Device device) {
@@ -130,10 +127,10 @@ void add_scalar_cases(std::vector<OpCase>& cases) {
                      [exponent](const Inputs& in) { return pow(in[0], exponent); }});
   }
   cases.push_back({"clamp_min",
-                   "0.1",
-                   {{{3, 11}}},
-                   [](const Inputs& in) { return clamp_min(in[0], 0.1); },
-                   [](const Inputs& in) { return relu(in[0] - 0.1) + 0.1; }});
+                   "0.25",
+                   {{{3, 11}, Values::distinct}},
+                   [](const Inputs& in) { return clamp_min(in[0], 0.25); },
+                   [](const Inputs& in) { return relu(in[0] - 0.25) + 0.25; }});
 }
 
 }  // namespace

@@ -6,6 +6,17 @@
 namespace tapir {
 namespace {
 
+// 0.1 i + shift for whole numbers i around 0, in random order.
+Tensor shuffled_steps(const Shape& shape, double shift, Generator& generator) {
+  std::vector<double> values(static_cast<size_t>(numel(shape)));
+  const auto middle = static_cast<double>(values.size() / 2);
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = 0.1 * (static_cast<double>(i) - middle) + shift;
+  }
+  for (size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[generator.below(i)]);
+  return Tensor::from(values, shape, DType::f64);
+}
+
 // In f64 on the CPU, so that every dtype and device gets the same numbers.
 Tensor draw(const OpInput& input, Generator& generator) {
   const Tensor normal = randn(input.shape, generator, DType::f64);
@@ -18,15 +29,10 @@ Tensor draw(const OpInput& input, Generator& generator) {
       const Tensor zero = Tensor::zeros({}, DType::f64);
       return where(lt(normal, zero), normal - 0.3, normal + 0.3);
     }
-    case Values::distinct: {
-      std::vector<double> values(static_cast<size_t>(normal.numel()));
-      for (size_t i = 0; i < values.size(); ++i) {
-        values[i] = 0.1 * (static_cast<double>(i) - static_cast<double>(values.size()) / 2);
-      }
-      for (size_t i = values.size(); i > 1; --i)
-        std::swap(values[i - 1], values[generator.below(i)]);
-      return Tensor::from(values, input.shape, DType::f64);
-    }
+    case Values::distinct:
+      return shuffled_steps(input.shape, 0, generator);
+    case Values::between:
+      return shuffled_steps(input.shape, 0.05, generator);
   }
   return normal;
 }
