@@ -75,7 +75,7 @@ class Backend {
   // dx = grad * derivative; `saved` is the input or output as `saves(op)` tells, else empty.
   virtual void unary_backward(UnaryOp op, ConstView grad, ConstView saved, double p,
                               View dx) const = 0;
-  virtual void binary(BinaryOp op, ConstView a, ConstView b, View out) const = 0;  // i32 too
+  virtual void binary(BinaryOp op, ConstView a, ConstView b, View out) const = 0;    // i32 too
   virtual void compare(CompareOp op, ConstView a, ConstView b, View out) const = 0;  // out bool
   virtual void where(ConstView condition, ConstView a, ConstView b, View out) const = 0;
   // out = silu(gate) * up, and both gradients. Source: Shazeer 2020, "GLU variants".
@@ -167,8 +167,10 @@ class Backend {
 // Whether matmul can read a matrix of these strides without a copy.
 inline bool is_matmul_operand(ConstView x) {
   const int64_t rows = x.size(-2), columns = x.size(-1);
-  const bool by_rows = (x.stride(-1) == 1 || columns <= 1) && (x.stride(-2) >= columns || rows <= 1);
-  const bool by_columns = (x.stride(-2) == 1 || rows <= 1) && (x.stride(-1) >= rows || columns <= 1);
+  const bool by_rows =
+      (x.stride(-1) == 1 || columns <= 1) && (x.stride(-2) >= columns || rows <= 1);
+  const bool by_columns =
+      (x.stride(-2) == 1 || rows <= 1) && (x.stride(-1) >= rows || columns <= 1);
   return by_rows || by_columns;
 }
 

@@ -1,12 +1,12 @@
 // The one error type that users see, and the one function that raises it.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "backends/scope.h"
 
@@ -24,8 +24,7 @@ class Error : public std::runtime_error {
 template <typename... Args>
 [[noreturn]] void fail(std::string_view op, fmt::format_string<Args...> format, Args&&... args) {
   const std::string where = Scope::path().empty() ? "" : fmt::format(" (in {})", Scope::path());
-  throw Error(fmt::format("{}{}: {}", op, where,
-                          fmt::format(format, std::forward<Args>(args)...)));
+  throw Error(fmt::format("{}{}: {}", op, where, fmt::format(format, std::forward<Args>(args)...)));
 }
 
 template <typename... Args>

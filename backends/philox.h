@@ -28,8 +28,7 @@ TAPIR_HOST_DEVICE inline PhiloxBlock philox(uint64_t seed, uint64_t counter, uin
   for (int round = 0; round < 10; ++round) {
     const uint64_t product0 = static_cast<uint64_t>(kMultiplier0) * c.word[0];
     const uint64_t product1 = static_cast<uint64_t>(kMultiplier1) * c.word[2];
-    c = {{static_cast<uint32_t>(product1 >> 32) ^ c.word[1] ^ key0,
-          static_cast<uint32_t>(product1),
+    c = {{static_cast<uint32_t>(product1 >> 32) ^ c.word[1] ^ key0, static_cast<uint32_t>(product1),
           static_cast<uint32_t>(product0 >> 32) ^ c.word[3] ^ key1,
           static_cast<uint32_t>(product0)}};
     key0 += kWeyl0;
@@ -39,6 +38,8 @@ TAPIR_HOST_DEVICE inline PhiloxBlock philox(uint64_t seed, uint64_t counter, uin
 }
 
 // Uniform on [0, 1) with 24 bits, so that f32 and f64 hold the same value exactly.
-TAPIR_HOST_DEVICE inline double uniform24(uint32_t bits) { return (bits >> 8) * (1.0 / 16777216); }
+TAPIR_HOST_DEVICE inline double uniform24(uint32_t bits) {
+  return (bits >> 8) * (1.0 / 16777216);
+}
 
 }  // namespace tapir

@@ -18,11 +18,13 @@ bool Dims::operator==(const Dims& other) const {
   return std::equal(begin(), end(), other.begin(), other.end());
 }
 
-void Dims::push_back(int64_t value) { insert(rank_, value); }
+void Dims::push_back(int64_t value) {
+  insert(rank_, value);
+}
 
 void Dims::insert(int axis, int64_t value) {
-  require(rank_ < kMaxRank, "shape", "more than {} dimensions are not supported, got {} and one more",
-          kMaxRank, to_string());
+  require(rank_ < kMaxRank, "shape",
+          "more than {} dimensions are not supported, got {} and one more", kMaxRank, to_string());
   std::copy_backward(values_.begin() + axis, values_.begin() + rank_, values_.begin() + rank_ + 1);
   values_[static_cast<size_t>(axis)] = value;
   ++rank_;
@@ -69,16 +71,16 @@ Shape broadcast_shapes(std::string_view op, const Shape& a, const Shape& b) {
     const int from_a = i - (rank - a.rank()), from_b = i - (rank - b.rank());
     const int64_t size_a = from_a < 0 ? 1 : a[from_a], size_b = from_b < 0 ? 1 : b[from_b];
     require(size_a == size_b || size_a == 1 || size_b == 1, op,
-            "shapes {} and {} do not broadcast; sizes must be equal or 1, aligned from the right", a,
-            b);
+            "shapes {} and {} do not broadcast; sizes must be equal or 1, aligned from the right",
+            a, b);
     out.push_back(size_a == 1 ? size_b : size_a);
   }
   return out;
 }
 
 int normalize_axis(std::string_view op, int64_t axis, int rank) {
-  require(axis >= -rank && axis < rank, op, "axis {} is out of range for {} dimension{}", axis, rank,
-          rank == 1 ? "" : "s");
+  require(axis >= -rank && axis < rank, op, "axis {} is out of range for {} dimension{}", axis,
+          rank, rank == 1 ? "" : "s");
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 

@@ -36,9 +36,7 @@ struct BasicView {
   }
 
   // A View may be used where a ConstView is asked for.
-  operator BasicView<const void*>() const
-    requires(!std::is_same_v<Pointer, const void*>)
-  {
+  operator BasicView<const void*>() const requires(!std::is_same_v<Pointer, const void*>) {
     return {data, dtype, shape, strides};
   }
 };
