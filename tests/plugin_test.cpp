@@ -45,6 +45,15 @@ TEST(Plugin, AFileThatIsNoBackendIsRefused) {
   EXPECT_THAT(reason_of("libm.so.6"), HasSubstr("is no backend"));
 }
 
+#ifdef TAPIR_CUDA_LIBRARY
+// The real library: on a machine without a GPU it loads, and answers in words.
+TEST(Plugin, TheCudaLibraryWorksOrSaysWhyNot) {
+  std::string reason;
+  if (open_plugin(TAPIR_CUDA_LIBRARY, nullptr, &reason) != nullptr) return;
+  EXPECT_THAT(reason, testing::AnyOf(HasSubstr("missing or too old"), HasSubstr("no NVIDIA GPU")));
+}
+#endif
+
 #ifdef TAPIR_SIMULATED_PLUGIN
 std::string reason_of_device(const char* kind) {
   setenv("CUDASIM_DEVICE", kind, 1);

@@ -30,7 +30,7 @@ __device__ void pair_step(float& score, float& gradient, float scale, float lse,
 }
 
 template <typename T, int kWidth>
-__global__ void __launch_bounds__(kTileThreads) dq_tiles_kernel(TileInputs<T> in, T* dq) {
+__global__ void __launch_bounds__(kTileThreads, 2) dq_tiles_kernel(TileInputs<T> in, T* dq) {
   using Rows = Tile<T, kWidth>;
   constexpr int kKeys = kTurnRows<kWidth>, kTile = kKeys * Rows::kStride;
   TAPIR_DYNAMIC_SHARED(T, shared);
@@ -99,7 +99,8 @@ __global__ void __launch_bounds__(kTileThreads) dq_tiles_kernel(TileInputs<T> in
 
 // The block's rows are keys here, and scores are transposed: [keys, queries].
 template <typename T, int kWidth>
-__global__ void __launch_bounds__(kTileThreads) dkv_tiles_kernel(TileInputs<T> in, T* dk, T* dv) {
+__global__ void __launch_bounds__(kTileThreads, 2)
+    dkv_tiles_kernel(TileInputs<T> in, T* dk, T* dv) {
   using Rows = Tile<T, kWidth>;
   constexpr int kQueries = kTurnRows<kWidth> / 2, kTile = kQueries * Rows::kStride;
   TAPIR_DYNAMIC_SHARED(T, shared);

@@ -1,5 +1,5 @@
 // Copies between strided views, with conversion of the dtype.
-#include <cstring>
+#include <bit>
 
 #include "backends/cuda/device.h"
 
@@ -49,6 +49,11 @@ struct FillBits {
   Bits value;
   __device__ void operator()(const int64_t (&at)[1]) const { out[at[0]] = value; }
 };
+
+template <size_t kSize>
+using Unsigned = std::conditional_t<
+    kSize == 8, uint64_t,
+    std::conditional_t<kSize == 4, uint32_t, std::conditional_t<kSize == 2, uint16_t, uint8_t>>>;
 
 // Calls `body.template operator()<Bits>()` with an unsigned type of that size.
 template <typename Body>
@@ -106,11 +111,9 @@ void CudaBackend::copy(ConstView x, View out) const {
 void CudaBackend::fill(double value, View out) const {
   dispatch_all(out.dtype, "fill", [&]<typename T>() {
     const T element = from_double<T>(value);
-    dispatch_size(sizeof(T), [&]<typename Bits>() {
-      Bits bits = 0;
-      std::memcpy(&bits, &element, sizeof(T));
-      each_element(FillBits<Bits>{out.as<Bits>(), bits}, Walk<1>(out.shape, {out.strides}));
-    });
+    using Bits = Unsigned<sizeof(T)>;
+    each_element(FillBits<Bits>{out.as<Bits>(), std::bit_cast<Bits>(element)},
+                 Walk<1>(out.shape, {out.strides}));
   });
 }
 

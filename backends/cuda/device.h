@@ -171,7 +171,8 @@ __device__ inline int lane_index() {
 }
 
 template <typename Function, int kViews>
-__global__ void each_element_kernel(Function function, Walk<kViews> walk) {
+__global__ void each_element_kernel(const __grid_constant__ Function function,
+                                    const __grid_constant__ Walk<kViews> walk) {
   const int64_t i = thread_item();
   if (i >= walk.count) return;
   int64_t at[kViews];

@@ -64,7 +64,7 @@ struct AdamWFactors {
 // theta <- theta (1 - lr lambda) - lr mhat / (sqrt(vhat) + eps). Source: Loshchilov and Hutter
 // 2019, algorithm 2, in the order of operations that PyTorch uses.
 template <typename T>
-__global__ void adamw_kernel(Group<AdamWSlot> group, AdamWFactors factors) {
+__global__ void adamw_kernel(const __grid_constant__ Group<AdamWSlot> group, AdamWFactors factors) {
   using A = Accum<T>;
   const AdamWSlot& slot = group.slot_of(blockIdx.x);
   T* param = static_cast<T*>(slot.param);
@@ -100,7 +100,7 @@ struct SgdSlot {
 // g <- g + lambda theta; velocity <- mu velocity + g; theta <- theta - lr velocity, or with
 // Nesterov's rule theta - lr (g + mu velocity).
 template <typename T>
-__global__ void sgd_kernel(Group<SgdSlot> group, SgdConstants constants) {
+__global__ void sgd_kernel(const __grid_constant__ Group<SgdSlot> group, SgdConstants constants) {
   using A = Accum<T>;
   const SgdSlot& slot = group.slot_of(blockIdx.x);
   T* param = static_cast<T*>(slot.param);
@@ -131,7 +131,7 @@ struct SquaresSlot {
 
 // The sum of squares of each block's part, in f64.
 template <typename T>
-__global__ void squares_kernel(Group<SquaresSlot> group, double* sums) {
+__global__ void squares_kernel(const __grid_constant__ Group<SquaresSlot> group, double* sums) {
   const SquaresSlot& slot = group.slot_of(blockIdx.x);
   const T* x = static_cast<const T*>(slot.x);
   double sum = 0;

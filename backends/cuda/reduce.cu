@@ -64,7 +64,8 @@ __device__ O result(A value) {
 
 // Reduced elements lie close together: a warp per chunk of an output.
 template <typename T, typename O>
-__global__ void reduce_rows_kernel(ReduceOp op, const T* x, Axes kept, Axes reduced, int64_t length,
+__global__ void reduce_rows_kernel(ReduceOp op, const T* x, const __grid_constant__ Axes kept,
+                                   const __grid_constant__ Axes reduced, int64_t length,
                                    int64_t chunks, int64_t items, O* out) {
   using A = Sum<T>;
   const int64_t item = warp_item();
@@ -82,9 +83,9 @@ __global__ void reduce_rows_kernel(ReduceOp op, const T* x, Axes kept, Axes redu
 
 // Neighbouring outputs lie close together: a thread per chunk of an output.
 template <typename T, typename O>
-__global__ void reduce_columns_kernel(ReduceOp op, const T* x, Axes kept, Axes reduced,
-                                      int64_t length, int64_t chunk_length, int64_t outputs,
-                                      O* out) {
+__global__ void reduce_columns_kernel(ReduceOp op, const T* x, const __grid_constant__ Axes kept,
+                                      const __grid_constant__ Axes reduced, int64_t length,
+                                      int64_t chunk_length, int64_t outputs, O* out) {
   using A = Sum<T>;
   const int64_t output = thread_item(), chunk = blockIdx.y;
   if (output >= outputs) return;

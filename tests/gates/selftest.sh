@@ -37,4 +37,14 @@ clean_tree; printf '// %s\n' TO''DO >> "$tree/nn/a.cpp"; expect fail text "a rem
 clean_tree; printf '// "/%s/x"\n' home >> "$tree/nn/a.cpp"; expect fail text "a machine's path"
 clean_tree; echo > "$tree/nn/b.cpp"; expect fail listed "a source outside the list"
 clean_tree; echo > "$tree/tests/b_test.cpp"; expect fail listed "a test outside the list"
+mkdir -p "$tree/backends/cuda"
+clean_tree() { rm -f "$tree"/backends/cuda/*; }
+# kernel LINE: a kernel source that holds it.
+kernel() { printf '#include "backends/cuda/device.h"\n%s\n' "$1" > "$tree/backends/cuda/a.cu"; }
+kernel 'int value();'; expect pass cuda "a plain kernel source"
+kernel '#include <cuda_runtime.h>'; expect fail cuda "a header of NVIDIA's"
+kernel 'asm volatile("");'; expect fail cuda "inline PTX"
+kernel '__shared__ float x[4];'; expect fail cuda "raw shared memory"
+kernel 'kernel<<<1, 1>>>(x);'; expect fail cuda "a raw launch"
+kernel 'atomicAdd(sum, 1.0f);'; expect fail cuda "a float atomic"
 exit $status
