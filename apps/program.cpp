@@ -35,6 +35,7 @@ void add_commands(CLI::App& program, Action& chosen) {
   add_corpus_command(program, chosen);
   add_gradcheck_command(program, chosen);
   add_info_command(program, chosen);
+  add_selftest_command(program, chosen);
   add_tokenizer_command(program, chosen);
 }
 

@@ -13,6 +13,7 @@ void add_train_command(CLI::App& program, Action& chosen);
 void add_generate_command(CLI::App& program, Action& chosen);
 void add_gradcheck_command(CLI::App& program, Action& chosen);
 void add_info_command(CLI::App& program, Action& chosen);
+void add_selftest_command(CLI::App& program, Action& chosen);
 void add_corpus_command(CLI::App& program, Action& chosen);
 void add_eval_command(CLI::App& program, Action& chosen);
 void add_plot_command(CLI::App& program, Action& chosen);
