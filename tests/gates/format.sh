@@ -6,8 +6,12 @@ set -u
 cd "$1" || exit 2
 for tool in clang-format-14 clang-format; do
   if "$tool" --version 2>/dev/null | grep -q 'version 14\.'; then
-    sources . | xargs "$tool" --dry-run -Werror
-    exit $?
+    bad=$(sources . | while read -r file; do
+      "$tool" --dry-run -Werror "$file" > /dev/null 2>&1 || echo "$file"
+    done)
+    [ -z "$bad" ] && exit 0
+    printf 'format: %s -i changes these:\n%s\n' "$tool" "$bad" >&2
+    exit 1
   fi
 done
 echo "format: skipped, clang-format 14 is not installed" >&2
