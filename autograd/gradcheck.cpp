@@ -129,6 +129,8 @@ void require_options(const GradcheckOptions& options) {
   require(options.step > 0 && options.tolerance > 0 && options.max_elements >= 0, "gradcheck",
           "step {} and tolerance {} must be positive, max_elements {} not negative", options.step,
           options.tolerance, options.max_elements);
+  require(options.dtype == DType::f64 || options.dtype == DType::f32, "gradcheck",
+          "cannot check {}, whose rounding exceeds any difference; use f64", options.dtype);
 }
 
 void require_checkable(const NamedTensor& entry, DType dtype) {

@@ -177,7 +177,8 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tens
 
 enum class Reduction { mean, sum, none };
 // logits [..., V], targets i32 [...] (never broadcast). Tokens equal to ignore_index count for
-// nothing, and the mean is over the others; a mean over none is an Error.
+// nothing, and the mean is over the others; a mean over none is an Error. The loss is f64 for f64
+// logits and f32 for all others.
 Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
                      Reduction reduction = Reduction::mean, int64_t ignore_index = -100);
 

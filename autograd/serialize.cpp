@@ -114,11 +114,13 @@ class Reader {
     Entry entry;
     entry.name = name;
     entry.dtype = parse_dtype_of(name, json);
-    uint64_t bytes = size_of(entry.dtype);
+    // `claimed` leaves out zeros: even of a tensor without elements, the sizes must be possible.
+    constexpr uint64_t kMost = uint64_t{1} << 55;
+    uint64_t bytes = size_of(entry.dtype), claimed = 1;
     for (const uint64_t size : parse_integers(name, json, "shape")) {
-      if (size > (uint64_t{1} << 48) || (size > 0 && bytes > (uint64_t{1} << 60) / size)) {
-        bad("tensor '{}' claims an impossible shape", name);
-      }
+      const uint64_t least = std::max<uint64_t>(size, 1);
+      if (claimed > kMost / least) bad("tensor '{}' claims an impossible shape", name);
+      claimed *= least;
       if (entry.shape.rank() == kMaxRank) {
         bad("tensor '{}' has more than {} dimensions", name, kMaxRank);
       }

@@ -12,20 +12,7 @@ namespace {
 thread_local Tape* innermost_tape = nullptr;
 thread_local bool paused = false;
 thread_local Tape* outermost_running = nullptr;  // the tape whose backward() was called by the user
-thread_local bool anomaly_enabled = false;
-thread_local int64_t anomaly_step = -1;
 std::atomic<uint64_t> next_tape_id{1};
-
-std::string step_text() {
-  return anomaly_step < 0 ? "" : fmt::format(" at step {}", anomaly_step);
-}
-
-void check_finite(std::string_view op, const Tensor& x, std::string_view what) {
-  if (!is_floating(x.dtype())) return;
-  const int64_t bad = x.backend().count_nonfinite(x.view());
-  require(bad == 0, op, "anomaly: {} of {} values of the {} {} are NaN or infinite{}", bad,
-          x.numel(), what, x.shape(), step_text());
-}
 
 // Whether x is dense and nobody else can see its buffer, so that adding into it is safe.
 bool sole_owner(const Tensor& x) {
@@ -113,27 +100,13 @@ NoGrad::~NoGrad() {
   paused = before_;
 }
 
-DetectAnomaly::DetectAnomaly(bool enabled) : before_(anomaly_enabled) {
-  anomaly_enabled = enabled;
-}
-DetectAnomaly::~DetectAnomaly() {
-  anomaly_enabled = before_;
-}
-bool DetectAnomaly::enabled() {
-  return anomaly_enabled;
-}
-void DetectAnomaly::set_step(int64_t step) {
-  anomaly_step = step;
-}
-int64_t DetectAnomaly::step() {
-  return anomaly_step;
-}
-
 void TapeRecorder::check_forward(std::string_view op, const Tensor& output) {
   // Inside a gradient function, intermediate values may be infinite and masked later; what it
   // returns is checked. A tape of its own (checkpoint) records the forward pass again.
   const bool in_gradient_function = outermost_running != nullptr && paused;
-  if (anomaly_enabled && !in_gradient_function) check_finite(op, output, "output");
+  if (DetectAnomaly::enabled() && !in_gradient_function) {
+    DetectAnomaly::check(op, "output", output);
+  }
 }
 
 Tape* TapeRecorder::wants(std::string_view op, std::span<const Tensor> inputs) {
@@ -262,8 +235,8 @@ void Tape::deliver(const Node& node, size_t input, Tensor grad, std::vector<Tens
   const Edge& edge = node.edges[input];
   require(grad.shape() == edge.shape, node.op, "the gradient of input {} has shape {}, not {}",
           input, grad.shape(), edge.shape);
-  if (anomaly_enabled) {
-    check_finite(node.op, grad, fmt::format("gradient of input {},", input));
+  if (DetectAnomaly::enabled()) {
+    DetectAnomaly::check(node.op, fmt::format("gradient of input {},", input), grad);
   }
   if (edge.node >= 0) {
     accumulate(grads[static_cast<size_t>(edge.node)], std::move(grad));

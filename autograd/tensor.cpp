@@ -31,8 +31,8 @@ std::vector<T> download(const Tensor& x) {
 }
 
 void require_count(size_t given, const Shape& shape) {
-  require(static_cast<int64_t>(given) == numel(shape), "from", "{} values do not fill shape {}",
-          given, shape);
+  require(static_cast<int64_t>(given) == checked_numel("from", shape), "from",
+          "{} values do not fill shape {}", given, shape);
 }
 
 // Whether the view shows some element at several places, as expand() makes it.
@@ -46,14 +46,7 @@ bool repeats_elements(const Tensor& x) {
 }  // namespace
 
 Tensor Tensor::empty(const Shape& shape, DType dtype, Device device) {
-  int64_t count = 1;
-  for (int64_t size : shape) {
-    require(size >= 0, "empty", "shape {} has a negative size", shape);
-    // 2^55 elements of 8 bytes are far beyond any memory and still safe to multiply.
-    require(size == 0 || count <= (int64_t{1} << 55) / size, "empty", "shape {} is too large",
-            shape);
-    count *= size;
-  }
+  const int64_t count = checked_numel("empty", shape);
   auto impl = std::make_shared<TensorImpl>();
   impl->storage = std::make_shared<Storage>(tapir::backend(device).allocator(), device,
                                             static_cast<size_t>(count) * size_of(dtype));
@@ -189,6 +182,21 @@ Tensor make_view(const Tensor& x, int64_t offset, const Shape& shape, const Stri
   impl->strides = strides;
   impl->dtype = x.dtype();
   return Tensor(std::move(impl));
+}
+
+int64_t checked_numel(std::string_view op, const Shape& shape) {
+  // 2^55 elements of 8 bytes are far beyond any memory and still safe to multiply. Strides are
+  // products of the sizes behind a zero too.
+  constexpr int64_t kMost = int64_t{1} << 55;
+  int64_t product = 1;
+  bool empty = false;
+  for (int64_t size : shape) {
+    require(size >= 0, op, "shape {} has a negative size", shape);
+    require(size == 0 || product <= kMost / size, op, "shape {} is too large", shape);
+    if (size > 0) product *= size;
+    empty = empty || size == 0;
+  }
+  return empty ? 0 : product;
 }
 
 void require_same_dtype(std::string_view op, const Tensor& a, const Tensor& b) {

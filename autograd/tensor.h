@@ -118,6 +118,9 @@ class Tensor {
 Tensor make_view(const Tensor& x, int64_t offset, const Shape& shape, const Strides& strides);
 
 // Checks shared by operations; each Error names `op` and both values.
+// The number of elements of a shape that a caller made up: negative sizes and products beyond any
+// memory, which would overflow, are refused.
+int64_t checked_numel(std::string_view op, const Shape& shape);
 void require_same_dtype(std::string_view op, const Tensor& a, const Tensor& b);
 void require_same_device(std::string_view op, const Tensor& a, const Tensor& b);
 void require_floating(std::string_view op, const Tensor& x);

@@ -242,6 +242,7 @@ TEST(GradcheckErrors, Options) {
   expect_error([&] { run({.step = 0}); }, {"gradcheck", "step 0"});
   expect_error([&] { run({.tolerance = -1}); }, {"gradcheck", "tolerance -1"});
   expect_error([&] { run({.max_elements = -1}); }, {"gradcheck", "max_elements -1"});
+  expect_error([&] { run({.dtype = DType::bf16}); }, {"gradcheck", "bf16", "use f64"});
 }
 
 }  // namespace

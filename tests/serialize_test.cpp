@@ -203,6 +203,7 @@ TEST_F(Serialize, WhatHeadersMustSay) {
   refuses(entry("\"F32\"", "[\"2\"]", "[0,8]"), {"'w'", "shape must be integers"});
   refuses(entry("\"F32\"", "[1,1,1,1,1,1,2]", "[0,8]"), {"'w'", "6 dimensions"});
   refuses(entry("\"F32\"", "[4294967296,4294967296]", "[0,8]"), {"'w'", "impossible shape"});
+  refuses(entry("\"F32\"", "[0,4294967296,4294967296]", "[0,0]"), {"'w'", "impossible shape"});
   refuses(entry("\"F32\"", "[18446744073709551615]", "[0,8]"), {"'w'", "impossible shape"});
   refuses(entry("\"F32\"", "[99999999999999999999]", "[0,8]"), {"'w'", "must be integers"});
   refuses(entry("\"F32\"", "[2]", "8"), {"'w' has no data_offsets"});

@@ -61,6 +61,9 @@ TEST(Reshape, Errors) {
   expect_error([&] { reshape(x, {-1, 4}); }, {"reshape", "[2, 3]", "[-1, 4]"});
   expect_error([&] { reshape(x, {-2, -3}); }, {"reshape", "negative"});
   expect_error([&] { reshape(Tensor::zeros({0}), {-1, 0}); }, {"reshape", "[-1, 0]"});
+  const int64_t huge = int64_t{1} << 40;
+  expect_error([&] { reshape(x, {huge, huge, huge}); }, {"reshape", "too large"});
+  expect_error([&] { reshape(x, {-1, huge, huge}); }, {"reshape", "too large"});
 }
 
 TEST(View, RefusesToCopy) {
@@ -100,6 +103,11 @@ TEST(Expand, RepeatsWithoutCopying) {
   expect_error([&] { expand(x, {3}); }, {"expand", "[3, 1]", "[3]", "drop"});
   expect_error([&] { expand(x, {-1, 3, 1}); }, {"expand", "negative"});
   expect_error([&] { expand(x, {3, -2}); }, {"expand", "negative"});
+  expect_error(
+      [] {
+        expand(f64({1}), {int64_t{1} << 40, int64_t{1} << 40});
+      },
+      {"expand", "too large"});
 }
 
 TEST(SumTo, AddsWhatExpandRepeated) {

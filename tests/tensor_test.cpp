@@ -64,6 +64,8 @@ TEST(TensorFactories, RefuseImpossibleShapes) {
         Tensor::zeros({int64_t{1} << 40, int64_t{1} << 40});
       },
       {"empty", "[1099511627776, 1099511627776]", "too large"});
+  expect_error([] { Tensor::zeros({0, int64_t{1} << 40, int64_t{1} << 40}); }, {"too large"});
+  expect_error([] { Tensor::from({1}, {int64_t{1} << 62, 4}); }, {"from", "too large"});
   expect_error([] { Tensor::zeros({int64_t{1} << 50}); }, {"allocate", "out of memory"});
   expect_error([] { Tensor::zeros({1, 1, 1, 1, 1, 1, 1}); }, {"shape", "6 dimensions"});
   expect_error([] { Tensor::arange(-1); }, {"arange", "-1"});

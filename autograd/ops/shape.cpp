@@ -9,24 +9,21 @@ namespace {
 
 // The target shape with its -1 filled in.
 Shape resolve(std::string_view op, const Tensor& x, Shape shape) {
-  int64_t known = 1;
-  int unknown = -1;
-  for (int axis = 0; axis < shape.rank(); ++axis) {
-    if (shape[axis] == -1) {
-      require(unknown < 0, op, "shape {} has more than one -1", shape);
-      unknown = axis;
-    } else {
-      require(shape[axis] >= 0, op, "shape {} has a negative size", shape);
-      known *= shape[axis];
-    }
-  }
-  if (unknown >= 0) {
+  const auto unknown = std::find(shape.begin(), shape.end(), -1);
+  if (unknown != shape.end()) {
+    const Shape asked = shape;
+    const int axis = static_cast<int>(unknown - shape.begin());
+    shape[axis] = 1;
+    require(std::find(shape.begin(), shape.end(), -1) == shape.end(), op,
+            "shape {} has more than one -1", asked);
+    const int64_t known = checked_numel(op, shape);
     require(known != 0 && x.numel() % known == 0, op, "{} elements of shape {} do not fill {}",
-            x.numel(), x.shape(), shape);
-    shape[unknown] = x.numel() / known;
+            x.numel(), x.shape(), asked);
+    shape[axis] = x.numel() / known;
   }
-  require(numel(shape) == x.numel(), op, "cannot turn {} ({} elements) into {} ({} elements)",
-          x.shape(), x.numel(), shape, numel(shape));
+  const int64_t count = checked_numel(op, shape);
+  require(count == x.numel(), op, "cannot turn {} ({} elements) into {} ({} elements)", x.shape(),
+          x.numel(), shape, count);
   return shape;
 }
 
@@ -126,9 +123,9 @@ Tensor expand(const Tensor& x, const Shape& shape) {
     if (shape[axis] == -1 && axis >= added) out_shape[axis] = size;
     require(size == 1 || size == out_shape[axis], "expand",
             "{} does not expand to {}; only sizes of 1 can grow", x.shape(), shape);
-    require(out_shape[axis] >= 0, "expand", "shape {} has a negative size", shape);
     strides[axis] = size == out_shape[axis] && axis >= added ? x.strides()[axis - added] : 0;
   }
+  checked_numel("expand", out_shape);
   const Shape original = x.shape();
   return record("expand", make_view(x, x.get().offset, out_shape, strides), {x},
                 [original](const Tensor& grad) { return std::vector{sum_to(grad, original)}; });
