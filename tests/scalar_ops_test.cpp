@@ -98,18 +98,34 @@ double ulps(float actual, double expected) {
   return std::fabs(static_cast<double>(actual) - expected) / spacing;
 }
 
-TEST(ScalarOps, ExpIsWithinTwoUlps) {
+// The largest distance over half a million numbers of [low, high], and over both signs of a
+// logarithmic grid near 0.
+template <typename F32, typename F64>
+double worst_ulps(double low, double high, F32 function, F64 exact) {
   double worst = 0;
-  // 1.5 million numbers over the whole range, and all those near 0 on a logarithmic grid.
-  for (double x = -87.3; x < 88.7; x += 0.000117)
-    worst = std::max(worst, ulps(scalar::exp(static_cast<float>(x)),
-                                 std::exp(static_cast<double>(static_cast<float>(x)))));
-  for (double x = 1e-12; x < 1; x *= 1.001) {
-    for (const float signed_x : {static_cast<float>(x), static_cast<float>(-x)})
-      worst = std::max(worst, ulps(scalar::exp(signed_x), std::exp(static_cast<double>(signed_x))));
+  const auto check = [&](double point) {
+    const float x = static_cast<float>(point);
+    worst = std::max(worst, ulps(function(x), exact(static_cast<double>(x))));
+  };
+  for (double x = low; x < high; x += (high - low) / 5e5) check(x);
+  for (double x = 1e-12; x < 1; x *= 1.0002) {
+    check(x);
+    check(-x);
   }
-  EXPECT_LE(worst, 2.0);
-  EXPECT_GT(worst, 0.5);  // else it would be correctly rounded, and this test suspect
+  return worst;
+}
+
+TEST(ScalarOps, F32FunctionsAreWithinTwoUlps) {
+  const double exp = worst_ulps(
+      -87.3, 88.7, [](float x) { return scalar::exp(x); }, [](double x) { return std::exp(x); });
+  const double tanh = worst_ulps(
+      -10, 10, [](float x) { return scalar::tanh(x); }, [](double x) { return std::tanh(x); });
+  const double erf = worst_ulps(
+      -5, 5, [](float x) { return scalar::erf(x); }, [](double x) { return std::erf(x); });
+  for (const double worst : {exp, tanh, erf}) {
+    EXPECT_LE(worst, 2.0);
+    EXPECT_GT(worst, 0.5);  // else it would be correctly rounded, and this test suspect
+  }
 }
 
 TEST(ScalarOps, ExpAtTheEnds) {
@@ -124,6 +140,17 @@ TEST(ScalarOps, ExpAtTheEnds) {
   EXPECT_EQ(scalar::exp(88.73f), infinity);
   EXPECT_EQ(scalar::exp(infinity), infinity);
   EXPECT_TRUE(std::isnan(scalar::exp(std::numeric_limits<float>::quiet_NaN())));
+}
+
+TEST(ScalarOps, TanhAndErfAtTheEnds) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const float sign : {1.0f, -1.0f}) {
+    EXPECT_EQ(scalar::tanh(sign * infinity), sign);
+    EXPECT_EQ(scalar::erf(sign * infinity), sign);
+    EXPECT_EQ(scalar::tanh(sign * 1e-30f), sign * 1e-30f);
+    EXPECT_EQ(scalar::tanh(sign * 0.0f), 0.0f);
+    EXPECT_EQ(scalar::erf(sign * 0.0f), 0.0f);
+  }
 }
 
 template <typename T>

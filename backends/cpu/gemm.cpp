@@ -62,20 +62,35 @@ ViewType as_one_matrix(const ViewType& x, int64_t rows) {
   return {x.data, x.dtype, {rows, x.size(-1)}, {x.stride(-2), x.stride(-1)}};
 }
 
+// With one b for the whole batch, and rows of a and out that continue from matrix to matrix: makes
+// one product of the batch.
+void merge_batch(ConstView& a, ConstView& b, View& out) {
+  if (a.rank() == 2 || !is_one_matrix(b) || !rows_continue(a) || !rows_continue(out)) return;
+  const int64_t rows = batch_size(a) * a.size(-2);
+  a = as_one_matrix(a, rows);
+  b = as_one_matrix(b, b.size(-2));
+  out = as_one_matrix(out, rows);
+}
+
 // How a product [m, k] [k, n] is cut into panels of its result, by the shape alone: enough to
-// occupy many threads, none so small that packing its operands dominates. OpenBLAS multiplies
-// small panels without packing unless b is transposed, so these may be smaller.
+// occupy many threads, none so small that packing its operands dominates. Panels that OpenBLAS
+// multiplies without packing, which it does below a million multiplications unless b is
+// transposed, may be smaller.
 struct Panels {
   int64_t rows, columns;
 
   Panels(int64_t batch, int64_t m, int64_t n, int64_t k, bool b_transposed) : rows(m), columns(n) {
-    constexpr int64_t kMostPanels = 64, kFewestPanels = 4;
-    const double panel_work = b_transposed ? 3e6 : 8e5;  // multiplications
+    constexpr int64_t kMostPanels = 64;
+    const bool unpacked = !b_transposed && 64 * 64 * k <= 1000000;
+    const double panel_work = unpacked ? 8e5 : 3e6;  // multiplications
     const double work = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
     const int64_t wanted = std::min<int64_t>(static_cast<int64_t>(std::min(work / panel_work, 1e6)),
                                              kMostPanels / batch);
-    split(m, n, wanted, b_transposed ? 128 : 64);
-    split(m, n, std::min(wanted, kFewestPanels), 64);
+    if (unpacked) split(m, n, wanted, 64);
+    // The shorter the sides, the slower, so they get short only as long as panels are few.
+    split(m, n, wanted, 128);
+    split(m, n, std::min<int64_t>(wanted, 16), 96);
+    split(m, n, std::min<int64_t>(wanted, 4), 64);
   }
 
   // Halves the longer side until there are `wanted` panels or both sides reach `shortest`.
@@ -97,12 +112,6 @@ bool fits_blas(int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb, int64_
 
 template <typename T>
 void multiply(ConstView a, ConstView b, View out) {
-  if (a.rank() > 2 && is_one_matrix(b) && rows_continue(a) && rows_continue(out)) {
-    const int64_t rows = batch_size(a) * a.size(-2);
-    a = as_one_matrix(a, rows);
-    b = as_one_matrix(b, b.size(-2));
-    out = as_one_matrix(out, rows);
-  }
   const int64_t m = out.size(-2), n = out.size(-1), k = a.size(-1), batch = batch_size(out);
   const auto left = blas_matrix<T>(a), right = blas_matrix<T>(b);
   const int64_t out_ld = m <= 1 ? n : out.stride(-2);
@@ -123,6 +132,36 @@ void multiply(ConstView a, ConstView b, View out) {
       small_product(rows, columns, k, T(1), x, y, T(0), z);
     } else {
       cpu::gemm(rows, columns, k, T(1), x, y, T(0), z);
+    }
+  });
+}
+
+// Whether the product is of few rows with a matrix stored by columns, as a linear layer's is for a
+// token or two: then reading the matrix takes all the time, and it is best read once, as it is.
+bool is_few_rows(ConstView a, ConstView b) {
+  constexpr int64_t kFewRows = 4;
+  return a.size(-2) <= kFewRows && !blas_matrix<char>(a).transposed &&
+         blas_matrix<char>(b).transposed;
+}
+
+template <typename T>
+void multiply_few_rows(ConstView a, ConstView b, View out) {
+  constexpr int64_t kColumns = 64;
+  const int64_t m = out.size(-2), n = out.size(-1), k = a.size(-1);
+  const int64_t blocks = (n + kColumns - 1) / kColumns;
+  const auto left = blas_matrix<T>(a), right = blas_matrix<T>(b);
+  cpu::parallel_for(batch_size(out) * blocks, m * k * kColumns / 4, [&](int64_t item) {
+    const int64_t index = item / blocks, begin = item % blocks * kColumns;
+    const T* rows = left.data + batch_offset(a, index);
+    const T* columns = right.data + batch_offset(b, index);
+    T* to = out.as<T>() + batch_offset(out, index);
+    for (int64_t j = begin; j < std::min(n, begin + kColumns); ++j) {
+      const T* column = columns + j * right.ld;
+      for (int64_t i = 0; i < m; ++i) {
+        const T* row = rows + i * left.ld;
+        to[i * out.stride(-2) + j] = narrow<T>(
+            lane_sum<Accum<T>>(k, [=](int64_t l) { return widen(row[l]) * widen(column[l]); }));
+      }
     }
   });
 }
@@ -162,6 +201,11 @@ struct Stored {
 void CpuBackend::matmul(ConstView a, ConstView b, View out) const {
   if (out.numel() == 0) return;
   if (a.size(-1) == 0) return fill(0, out);
+  merge_batch(a, b, out);
+  if (is_few_rows(a, b)) {
+    return dispatch_floating(out.dtype, "matmul",
+                             [&]<typename T>() { multiply_few_rows<T>(a, b, out); });
+  }
   if (out.dtype == DType::f64) return multiply<double>(a, b, out);
   if (out.dtype == DType::f32) return multiply<float>(a, b, out);
   const Stored stored_a(a), stored_b(b);

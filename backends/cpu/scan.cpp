@@ -1,4 +1,5 @@
 // Scans of the last axis (argmax, running sums) and counts of bad elements.
+#include <algorithm>
 #include <atomic>
 
 #include "backends/cpu/cpu_backend.h"
@@ -9,13 +10,24 @@
 namespace tapir::TAPIR_ISA {
 namespace {
 
+// The position of the first NaN, else of the first largest element. Blocks whose elements are all
+// at most the best so far are passed over without looking where they have what.
 template <typename T>
 int32_t first_largest(const T* x, int64_t n) {
+  constexpr int64_t kBlock = 256;
   int64_t best = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    const auto value = widen(x[i]);
-    if (value != value) return static_cast<int32_t>(i);
-    if (value > widen(x[best])) best = i;
+  for (int64_t begin = 0; begin < n; begin += kBlock) {
+    const int64_t end = std::min(begin + kBlock, n);
+    const auto limit = widen(x[best]);
+    int above = 0;
+#pragma omp simd reduction(| : above)
+    for (int64_t i = begin; i < end; ++i) above |= widen(x[i]) <= limit ? 0 : 1;  // 1 for a NaN too
+    if (above == 0) continue;
+    for (int64_t i = begin; i < end; ++i) {
+      const auto value = widen(x[i]);
+      if (value != value) return static_cast<int32_t>(i);
+      if (value > widen(x[best])) best = i;
+    }
   }
   return static_cast<int32_t>(best);
 }

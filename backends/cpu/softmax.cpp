@@ -17,10 +17,19 @@ void softmax_row(const T* x, int64_t n, T* out) {
     for (int64_t i = 0; i < n; ++i) out[i] = narrow<T>(widen(x[i]) < A(0) ? A(0) : widen(x[i]));
     return;
   }
-  const A sum = lane_sum<A>(n, [=](int64_t i) { return scalar::exp(widen(x[i]) - largest); });
-  const A scale = A(1) / sum;
+  if constexpr (std::is_same_v<T, A>) {
+    // The exponentials rest in the output until their sum is known.
 #pragma omp simd
-  for (int64_t i = 0; i < n; ++i) out[i] = narrow<T>(scalar::exp(widen(x[i]) - largest) * scale);
+    for (int64_t i = 0; i < n; ++i) out[i] = scalar::exp(x[i] - largest);
+    const A scale = A(1) / lane_sum<A>(n, [=](int64_t i) { return out[i]; });
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) out[i] *= scale;
+  } else {
+    const auto term = [=](int64_t i) { return scalar::exp(widen(x[i]) - largest); };
+    const A scale = A(1) / lane_sum<A>(n, term);
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) out[i] = narrow<T>(term(i) * scale);
+  }
 }
 
 template <typename T>
