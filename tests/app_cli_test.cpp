@@ -56,8 +56,11 @@ TEST(Help, EveryExampleRuns) {
       if (!example || start == std::string::npos) continue;
       std::vector<std::string> words = words_of(line.substr(start + 6));
       if (command == "train") {
-        words.push_back("--dry-run");
-        if (line.find("--resume") == std::string::npos) words.push_back("--overwrite");
+        words.insert(words.end(), {"--dry-run"});
+        if (line.find("--resume") == std::string::npos) {
+          words.insert(words.end(), {"--overwrite", "--layers", "1", "--heads", "2", "--d-model",
+                                     "16", "--context", "32"});
+        }
       }
       if (command == "gradcheck") words.insert(words.end(), {"--max-elements", "2"});
       if (command == "corpus") words.insert(words.end(), {"--bytes", "1k"});
@@ -133,7 +136,7 @@ TEST(Terminal, ShowsABarAndPlainLinesOnlyElsewhere) {
   EXPECT_EQ(terminal.status, 0);
   expect_contains(terminal.out, {"\r\x1b[K", " % [", "=", "left", "step 6: validation loss"});
   // No line of the bar is wider than the terminal of 100 columns.
-  const std::regex bar("\x1b\\[K([^\r\n\x1b]*)");
+  const std::regex bar("\x1b\\[K([^\r\n\x1b]* % \\[[^\r\n\x1b]*)");
   for (std::sregex_iterator it(terminal.out.begin(), terminal.out.end(), bar), end; it != end;
        ++it) {
     EXPECT_LT((*it)[1].length(), 100);
@@ -152,6 +155,11 @@ TEST(Gradcheck, ChecksLayersWithTheirOptions) {
   expect_contains(run_tapir({"gradcheck", "--list"}).out,
                   {"rms_norm", "operation", "TransformerLM", "model"});
   EXPECT_EQ(run_tapir({"gradcheck", "Linear", "--dtype", "f32"}).status, 0);
+  // A kind and a part of a name stand for all that have them.
+  const ProcessResult several =
+      run_tapir({"gradcheck", "block", "attention", "--max-elements", "3"});
+  expect_contains(several.out, {"TransformerBlock", "CausalSelfAttention",
+                                "scaled_dot_product_attention", " 0 failed"});
 }
 
 TEST(Gradcheck, AFailureIsTheExitStatus) {

@@ -9,7 +9,10 @@
 #include "apps/data/evaluation.h"
 #include "apps/data/sliding_evaluation.h"
 #include "apps/data/text_files.h"
+#include "apps/generation/overlap.h"
 #include "apps/generation/stop_matcher.h"
+#include "apps/training/memory_forecast.h"
+#include "apps/training/trainer.h"
 #include "autograd/ops.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/process.h"
@@ -329,6 +332,77 @@ TEST(StopMatcher, TheFirstOfSeveralWinsAndTheEndGivesBackWhatWaits) {
   EXPECT_EQ(waiting.push("full st"), "full ");
   EXPECT_EQ(waiting.finish(), "st");
   expect_error([] { StopMatcher({""}); }, {"--stop", "empty"});
+}
+
+class Silent : public TrainingObserver {
+  void step_done(const StepReport&) override {}
+};
+
+std::string longest_overlap(const std::string& text, const std::vector<std::string>& others) {
+  OverlapFinder finder(text);
+  for (const std::string& other : others) finder.search(other);
+  return std::string(finder.longest());
+}
+
+TEST(Overlap, IsTheLongestCommonPassage) {
+  EXPECT_EQ(longest_overlap("the black cat", {"a black cat sat", "the blackbird"}), " black cat");
+  EXPECT_EQ(longest_overlap("abcabcabd", {"xabcabdx"}), "abcabd");
+  EXPECT_EQ(longest_overlap("aaaa", {"aa", "aaaaaaaa"}), "aaaa");
+  EXPECT_EQ(longest_overlap("abc", {"xyz", ""}), "");
+  EXPECT_EQ(longest_overlap("", {"xyz"}), "");
+}
+
+// Against every pair of positions, on random texts of two letters.
+TEST(Overlap, AgreesWithTheNaiveSearch) {
+  Generator generator(4);
+  const auto random_text = [&](size_t length) {
+    std::string text;
+    while (text.size() < length) text += static_cast<char>('a' + generator.below(2));
+    return text;
+  };
+  for (int round = 0; round < 200; ++round) {
+    const std::string text = random_text(1 + generator.below(30)), other = random_text(40);
+    size_t longest = 0;
+    for (size_t i = 0; i < text.size(); ++i) {
+      for (size_t length = longest + 1; i + length <= text.size(); ++length) {
+        if (other.find(text.substr(i, length)) != std::string::npos) longest = length;
+      }
+    }
+    const std::string found = longest_overlap(text, {other});
+    EXPECT_EQ(found.size(), longest) << text << " " << other;
+    EXPECT_NE(other.find(found), std::string::npos);
+    EXPECT_NE(text.find(found), std::string::npos);
+  }
+}
+
+// The forecast is a promise: what a run really needs at its peak is near it, and not above.
+TEST(MemoryForecast, IsNearThePeak) {
+  TemporaryFolder folder;
+  RunConfig config = config_for({folder.write("a.txt", std::string(3000, 'a'))});
+  config.training.eval_every = 0;
+  config.training.batch = 8;
+  config.training.steps = 2;
+  config.training.steps = 2;
+  const Dataset data = load_dataset(config);
+  const auto check = [&](const std::string& what) {
+    Allocator& allocator = backend(kCpu).allocator();
+    allocator.reset_peak();
+    const auto before = static_cast<double>(allocator.stats().bytes_in_use);
+    Trainer trainer(config, data, kCpu);
+    Silent silent;
+    trainer.run(silent);
+    const double peak = static_cast<double>(allocator.stats().peak_bytes) - before;
+    const double forecast = forecast_memory(config, 257, 0).total();
+    EXPECT_GE(forecast, 0.98 * peak) << what;
+    EXPECT_LE(forecast, 1.5 * peak) << what;
+  };
+  check("default");
+  config.model.ffn = nn::FeedForwardKind::gelu;
+  config.model.norm = nn::NormKind::layer;
+  config.model.kv_heads = 1;
+  check("gelu, layer norm, one head of keys");
+  config.training.checkpoint_activations = true;
+  check("activation checkpoints");
 }
 
 }  // namespace

@@ -235,8 +235,24 @@ TEST(Eval, WritesTheLossOfEachToken) {
   expect_contains(result.err, {fmt::format("loss           {:.4f}", sum / 29)});
   expect_failure(run_tapir({"eval", tiny().run, "--data", file, "--stride", "17"}), 1,
                  {"--stride 17", "context of 16"});
-  expect_failure(run_tapir({"eval", tiny().run}), 1, {"--data"});
+  expect_failure(run_tapir({"eval", tiny().run, "--per-token"}), 1, {"--data"});
   expect_failure(run_tapir({"eval", tiny().run, "--data", tiny() / "none"}), 1, {"none"});
+}
+
+// Without a text of its own it repeats what training measured at that checkpoint.
+TEST(Eval, RepeatsTheValidationOfTheRun) {
+  const ProcessResult result =
+      run_tapir({"eval", tiny().run, "--checkpoint", "last", "--batches", "2"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  const double loss = json_lines(read_text(tiny() / "run/metrics.jsonl")).back()["val_loss"];
+  expect_contains(result.out, {fmt::format("loss           {:.4f}", loss)});
+}
+
+TEST(Generate, ShowsHowMuchIsCopied) {
+  const ProcessResult result =
+      generate({"--prompt", "The", "--tokens", "50", "--temperature", "0", "--overlap"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  expect_contains(result.err, {"longest passage that is also in the", "of training text:"});
 }
 
 TEST(Plot, DrawsInTheTerminalAndAsAPicture) {

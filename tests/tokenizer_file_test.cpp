@@ -12,15 +12,14 @@
 #include "apps/tokenizer/token_format.h"
 #include "apps/tokenizer/tokenizer.h"
 #include "tests/support/expect_error.h"
-#include "tests/support/tokenizer_cases.h"
+#include "tests/support/temporary_folder.h"
 
 namespace tapir::app {
 namespace {
 
 using testing::expect_error;
-using testing::read_all;
+using testing::read_text;
 using testing::TemporaryFolder;
-using testing::write_all;
 using token_format::Header;
 using Ids = std::vector<int32_t>;
 
@@ -82,12 +81,12 @@ TEST(TokenFile, EveryFlippedBitIsFound) {
   const TemporaryFolder folder;
   const auto tokenizer = make_byte_tokenizer();
   write_tokens(folder / "x.tok", *tokenizer, some_ids(21, 257));
-  const std::string whole = read_all(folder / "x.tok");
+  const std::string whole = read_text(folder / "x.tok");
   for (size_t byte = 0; byte < whole.size(); ++byte) {
     for (const int bit : {0, 7}) {
       std::string broken = whole;
       broken[byte] = static_cast<char>(broken[byte] ^ (1 << bit));
-      write_all(folder / "broken.tok", broken);
+      folder.write("broken.tok", broken);
       expect_error([&] { TokenFile file(folder / "broken.tok"); }, {"broken.tok"});
     }
   }
@@ -96,18 +95,18 @@ TEST(TokenFile, EveryFlippedBitIsFound) {
 TEST(TokenFile, TruncatedAndExtendedFilesAreErrors) {
   const TemporaryFolder folder;
   write_tokens(folder / "x.tok", *make_byte_tokenizer(), some_ids(40'000, 257));
-  const std::string whole = read_all(folder / "x.tok");
+  const std::string whole = read_text(folder / "x.tok");
   for (size_t size = 0; size < whole.size(); size += 1 + size / 3) {
-    write_all(folder / "short.tok", whole.substr(0, size));
+    folder.write("short.tok", whole.substr(0, size));
     expect_error([&] { TokenFile file(folder / "short.tok"); }, {"short.tok"});
   }
-  write_all(folder / "long.tok", whole + "x");
+  folder.write("long.tok", whole + "x");
   expect_error([&] { TokenFile file(folder / "long.tok"); }, {"long.tok", "added"});
 }
 
 TEST(TokenFile, ForeignFilesAreErrors) {
   const TemporaryFolder folder;
-  write_all(folder / "text", std::string(1000, 'x'));
+  folder.write("text", std::string(1000, 'x'));
   expect_error([&] { TokenFile file(folder / "text"); }, {"not a token file"});
   expect_error([&] { TokenFile file(folder / "none"); }, {"none", "No such file"});
   expect_error([&] { TokenFile file(folder.path()); }, {"not a regular file"});
@@ -115,21 +114,21 @@ TEST(TokenFile, ForeignFilesAreErrors) {
 
 // Writes a header with its checksum made right again after a change.
 template <typename Change>
-void rewrite_header(const std::filesystem::path& path, std::string contents, Change change) {
+std::string rewrite_header(std::string contents, Change change) {
   Header header;
   std::memcpy(&header, contents.data(), sizeof(header));
   change(header);
   header.header_checksum = token_format::checksum(&header, offsetof(Header, header_checksum));
   std::memcpy(contents.data(), &header, sizeof(header));
-  write_all(path, contents);
+  return contents;
 }
 
 TEST(TokenFile, HeadersThatLieAreErrors) {
   const TemporaryFolder folder;
   write_tokens(folder / "x.tok", *make_byte_tokenizer(), some_ids(1000, 257));
-  const std::string whole = read_all(folder / "x.tok");
+  const std::string whole = read_text(folder / "x.tok");
   const auto fails = [&](auto change, const std::string& part) {
-    rewrite_header(folder / "y.tok", whole, change);
+    folder.write("y.tok", rewrite_header(whole, change));
     expect_error([&] { TokenFile file(folder / "y.tok"); }, {part});
   };
   fails([](Header& h) { h.version = 2; }, "version 2");

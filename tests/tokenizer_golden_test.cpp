@@ -12,18 +12,19 @@
 #include "apps/tokenizer/bpe_trainer.h"
 #include "apps/tokenizer/merge_learner.h"
 #include "apps/tokenizer/tokenizer.h"
+#include "tests/support/temporary_folder.h"
 #include "tests/support/tokenizer_cases.h"
 
 namespace tapir::app {
 namespace {
 
 using testing::from_hex;
-using testing::read_all;
+using testing::read_text;
 
 const std::filesystem::path kFolder = std::filesystem::path(TAPIR_TEST_DIR) / "golden/tokenizer";
 
 const nlohmann::json& goldens() {
-  static const nlohmann::json cases = nlohmann::json::parse(read_all(kFolder / "cases.json"));
+  static const nlohmann::json cases = nlohmann::json::parse(read_text(kFolder / "cases.json"));
   return cases;
 }
 
@@ -70,7 +71,7 @@ TEST(TokenizerGolden, Gpt2VocabularyGivesTheIdsOfTheReferences) {
                  << "; TAPIR_GPT2_DIR names another folder";
   }
   const std::unique_ptr<Tokenizer> tokenizer = make_bpe_tokenizer(
-      bpe_from_gpt2(read_all(folder / "gpt2_vocab.json"), read_all(folder / "gpt2_merges.txt")));
+      bpe_from_gpt2(read_text(folder / "gpt2_vocab.json"), read_text(folder / "gpt2_merges.txt")));
   EXPECT_EQ(tokenizer->vocab_size(), 50257);
   EXPECT_EQ(tokenizer->end_of_text(), 50256);
   expect_golden_ids(*tokenizer, "gpt2");

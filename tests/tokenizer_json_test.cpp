@@ -11,7 +11,7 @@
 #include "apps/tokenizer/strict_json.h"
 #include "apps/tokenizer/tokenizer.h"
 #include "tests/support/expect_error.h"
-#include "tests/support/tokenizer_cases.h"
+#include "tests/support/temporary_folder.h"
 
 namespace tapir::app {
 namespace {
@@ -24,7 +24,7 @@ using Ids = std::vector<int32_t>;
 const std::filesystem::path kFolder = std::filesystem::path(TAPIR_TEST_DIR) / "golden/tokenizer";
 
 json sample(const char* name = "gpt2_style.json") {
-  return json::parse(testing::read_all(kFolder / name));
+  return json::parse(testing::read_text(kFolder / name));
 }
 
 // Loads the sample with one member, named by its JSON pointer, changed.
@@ -190,17 +190,17 @@ TEST(Gpt2Files, ReadBackWhatWasWritten) {
   const TemporaryFolder folder;
   const auto original = load_tokenizer(kFolder / "gpt2_style.json");
   original->save(folder.path());
-  EXPECT_EQ(testing::read_all(folder / "merges.txt").substr(0, 14), "#version: 0.2\n");
+  EXPECT_EQ(testing::read_text(folder / "merges.txt").substr(0, 14), "#version: 0.2\n");
   std::filesystem::remove(folder / "tokenizer.json");
   const auto again = load_tokenizer(folder.path());
   EXPECT_EQ(again->hash(), original->hash());
   // Without the first line and with Windows line ends, too.
   std::string merges;
-  for (const char byte : testing::read_all(folder / "merges.txt").substr(14)) {
+  for (const char byte : testing::read_text(folder / "merges.txt").substr(14)) {
     if (byte == '\n') merges.push_back('\r');
     merges.push_back(byte);
   }
-  testing::write_all(folder / "merges.txt", merges);
+  folder.write("merges.txt", merges);
   EXPECT_EQ(load_tokenizer(folder.path())->hash(), original->hash());
 }
 
@@ -218,14 +218,14 @@ TEST(LoadTokenizer, MissingFilesAreErrorsThatNameThePath) {
   const TemporaryFolder folder;
   expect_error([&] { load_tokenizer(folder / "none.json"); }, {"none.json", "does not exist"});
   expect_error([&] { load_tokenizer(folder.path()); }, {"neither tokenizer.json nor vocab.json"});
-  testing::write_all(folder / "vocab.json", "{}");
+  folder.write("vocab.json", "{}");
   expect_error([&] { load_tokenizer(folder.path()); }, {"merges.txt", "does not exist"});
-  testing::write_all(folder / "tokenizer.json", "{}");
+  folder.write("tokenizer.json", "{}");
   expect_error([&] { load_tokenizer(folder.path()); }, {"no \"model\"", "tokenizer.json"});
   expect_error([] { read_file("/dev/zero"); }, {"/dev/zero", "not a file"});
-  testing::write_all(folder / "plain", "x");
+  folder.write("plain", "x");
   expect_error([&] { make_byte_tokenizer()->save(folder / "plain"); }, {"plain"});
-  expect_error([&] { write_file(folder / "none" / "x", "x"); }, {"cannot be written"});
+  expect_error([&] { write_file(folder / "none/x", "x"); }, {"cannot be written"});
 }
 
 TEST(StrictJson, KeepsOrderAndTypes) {

@@ -15,6 +15,7 @@
 #include "apps/tokenizer/byte_level.h"
 #include "apps/tokenizer/char_tokenizer.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/temporary_folder.h"
 #include "tests/support/tokenizer_cases.h"
 
 namespace tapir::app {

@@ -18,11 +18,13 @@ namespace tapir::app {
 namespace {
 
 constexpr const char* kExamples = R"(Examples:
+  tapir eval runs/book
   tapir eval runs/book --data other.txt
   tapir eval runs/book --data other.txt --stride 16 --per-token
 
-Every token is predicted once. The window slides by --stride tokens: a smaller stride gives
-each token more context, and takes longer.)";
+With --data every token of the text is predicted once. The window slides by --stride tokens: a
+smaller stride gives each token more context, and takes longer. Without --data the model is
+measured on the validation text of its run, as in training but on more of it.)";
 
 struct EvalCommand {
   std::string run;
@@ -30,6 +32,7 @@ struct EvalCommand {
   std::vector<std::string> data;
   int64_t stride = 0;
   int64_t batch = 8;
+  int64_t batches = 200;
   bool per_token = false;
   std::string device = "auto";
   int64_t threads = 0;
@@ -37,9 +40,13 @@ struct EvalCommand {
 
 std::vector<Setting> settings(EvalCommand& c) {
   return {
-      {"evaluation", "data", &c.data, "Text file or folder to predict; may be given several times"},
+      {"evaluation", "data", &c.data,
+       "Text file or folder to predict; may be given several times. Without any: the validation "
+       "text "
+       "of the run"},
       {"evaluation", "stride", &c.stride, "Tokens between windows; 0: half the context", 0, 1e9},
       {"evaluation", "batch", &c.batch, "Windows at once", 1, 65536},
+      {"evaluation", "batches", &c.batches, "Most batches of the run's validation text", 1, 1e9},
       {"evaluation", "per-token", &c.per_token,
        "Write the loss of each token to standard output, as JSON lines"},
       {"run", "checkpoint", &c.checkpoint, "best, last or a step; by default best, else last"},
@@ -58,25 +65,33 @@ void write_token(const Tokenizer& tokenizer, int64_t position, int32_t id, doubl
   write_output(line.dump() + "\n");
 }
 
-void print_result(const Evaluation& e, double seconds, bool to_messages) {
-  const std::string text = fmt::format(
-      "loss           {:.4f} nats/token\nperplexity     {:.4f}\nbits per byte  {:.4f}\n"
-      "predicted      {} tokens, {} bytes, in {} ({} tokens/s)\n",
-      e.loss(), e.perplexity(), e.bits_per_byte(), e.tokens, e.bytes, format_duration(seconds),
-      format_count(static_cast<double>(e.tokens) / seconds));
-  to_messages ? write_message(text) : write_output(text);
+std::string describe(const Evaluation& e, double seconds) {
+  std::string text = fmt::format(
+      "loss           {:.4f} nats/token\nperplexity     {:.4f}\nbits per byte  {:.4f}\n", e.loss(),
+      e.perplexity(), e.bits_per_byte());
+  if (const auto floor = e.floor_bits_per_byte()) {
+    text += fmt::format("floor          {:.4f} bits per byte; the loss is {:.1f} % above it\n",
+                        *floor, (e.bits_per_byte() / *floor - 1) * 100);
+  }
+  return text + fmt::format("predicted      {} tokens, {} bytes, in {} ({} tokens/s)\n", e.tokens,
+                            e.bytes, format_duration(seconds),
+                            format_count(static_cast<double>(e.tokens) / seconds));
 }
 
-int evaluate(const EvalCommand& command) {
-  require(!command.data.empty(), "eval", "say what to predict with --data FILE");
-  if (command.threads > 0) cpu::set_threads(static_cast<int>(command.threads));
-  const LoadedModel model =
-      load_model(find_checkpoint(command.run, command.checkpoint), choose_device(command.device));
+Evaluation evaluate_run(const EvalCommand& command, const LoadedModel& model) {
+  require(!command.per_token, "eval", "--per-token needs a text; give one with --data");
+  RunConfig config = model.info.config;
+  config.training.eval_batches = command.batches;
+  const Dataset data = load_dataset(config, model.tokenizer);
+  const Validation validation(data, command.batches, config.training.batch, config.model.context);
+  return validation.run(*model.model).value();
+}
+
+Evaluation evaluate_text(const EvalCommand& command, const LoadedModel& model) {
   TokenSequence tokens(model.tokenizer->vocab_size());
   const TextFiles files = read_text_files(command.data);
   for (const std::string& note : files.notes) print_message("tapir: note: {}\n", note);
   for (const TextFile& file : files.files) append_document(*model.tokenizer, file.text, tokens);
-
   const int64_t context = model.model->config().max_seq_len;
   const SlidingOptions options{.context = context,
                                .stride = command.stride > 0 ? command.stride : (context + 1) / 2,
@@ -87,11 +102,19 @@ int evaluate(const EvalCommand& command) {
       write_token(*model.tokenizer, position, id, nats);
     };
   }
+  return evaluate_sliding(*model.model, tokens, *model.tokenizer, options, on_token);
+}
+
+int evaluate(const EvalCommand& command) {
+  if (command.threads > 0) cpu::set_threads(static_cast<int>(command.threads));
+  const LoadedModel model =
+      load_model(find_checkpoint(command.run, command.checkpoint), choose_device(command.device));
   const auto start = std::chrono::steady_clock::now();
   const Evaluation result =
-      evaluate_sliding(*model.model, tokens, *model.tokenizer, options, on_token);
+      command.data.empty() ? evaluate_run(command, model) : evaluate_text(command, model);
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-  print_result(result, taken.count(), command.per_token);
+  const std::string text = describe(result, taken.count());
+  command.per_token ? write_message(text) : write_output(text);
   return 0;
 }
 

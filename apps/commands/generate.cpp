@@ -7,7 +7,9 @@
 #include "apps/cli/output.h"
 #include "apps/cli/quantity.h"
 #include "apps/commands/command.h"
+#include "apps/data/dataset.h"
 #include "apps/generation/interactive.h"
+#include "apps/generation/overlap.h"
 #include "apps/generation/prompt.h"
 #include "apps/generation/writer_settings.h"
 #include "apps/tokenizer/file_io.h"
@@ -38,6 +40,7 @@ struct GenerateCommand {
   bool logprobs = false;
   bool show_tokens = false;
   bool interactive = false;
+  bool overlap = false;
   std::string device = "auto";
   int64_t threads = 0;
 };
@@ -56,6 +59,8 @@ std::vector<Setting> settings(GenerateCommand& c) {
       {"output", "logprobs", &c.logprobs,
        "Write JSON lines instead of text: each token with its probability and the likeliest ones"},
       {"output", "show-tokens", &c.show_tokens, "Show the prompt's tokens on standard error"},
+      {"output", "overlap", &c.overlap,
+       "Show the longest passage that also stands in the training text"},
       {"run", "checkpoint", &c.checkpoint, "best, last or a step; by default best, else last"},
       {"run", "device", &c.device, "auto, cpu or cuda"},
       {"run", "threads", &c.threads, "CPU threads; 0: as many as physical cores", 0, 256},
@@ -129,6 +134,19 @@ void print_stats(const WriterStats& stats) {
                 stats.new_tokens, rate(stats.new_tokens - 1, stats.seconds));
 }
 
+// How long a passage of the generated text was seen in training.
+void print_overlap(const LoadedModel& model, const std::string& text) {
+  OverlapFinder finder(text);
+  int64_t bytes = 0;
+  for (const std::string& document : training_texts(model.info.config.data)) {
+    finder.search(document);
+    bytes += static_cast<int64_t>(document.size());
+  }
+  print_message("longest passage that is also in the {} of training text: {} of {} bytes, {}\n",
+                format_bytes(static_cast<double>(bytes)), finder.longest().size(), text.size(),
+                nlohmann::json(displayed(finder.longest())).dump());
+}
+
 // A terminal is not to be driven by what a model writes; a file gets all of it.
 std::string for_output(std::string_view text) {
   return output_is_terminal() ? harmless(text) : std::string(text);
@@ -139,6 +157,7 @@ WriterStats write_texts(const LoadedModel& model, const std::string& prompt,
                         const GenerateCommand& command) {
   const std::string echo = command.no_echo ? "" : displayed(prompt);
   const bool streaming = command.options.samples == 1;
+  std::string generated;
   std::vector<std::string> texts(static_cast<size_t>(command.options.samples), echo);
   if (streaming) write_output(for_output(echo));
   const WriterStats stats = write_samples(model, prompt, command.options,
@@ -156,6 +175,7 @@ WriterStats write_texts(const LoadedModel& model, const std::string& prompt,
       print_output("{}{}\n", i == 0 ? "" : "----------------\n", for_output(texts[i]));
     }
   }
+  if (command.overlap) print_overlap(model, generated);
   return stats;
 }
 

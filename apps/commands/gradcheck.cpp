@@ -1,3 +1,4 @@
+#include <cctype>
 #include <memory>
 
 #include "apps/cli/flags.h"
@@ -13,8 +14,8 @@ namespace {
 
 constexpr const char* kExamples = R"(Examples:
   tapir gradcheck --list
-  tapir gradcheck rms_norm softmax
-  tapir gradcheck TransformerBlock --norm-position post --ffn gelu
+  tapir gradcheck rms_norm attention
+  tapir gradcheck block --norm-position post --ffn gelu
   tapir gradcheck TransformerLM --dtype f32 --kv-heads 1 --tie-embeddings
 
 For each parameter and input the table shows the element where the gradient from the
@@ -72,18 +73,36 @@ void print_list(const std::vector<GradcheckTarget>& targets) {
   }
 }
 
-// The targets of these names; all if there are none.
-std::vector<GradcheckTarget> choose(const std::vector<GradcheckTarget>& targets,
-                                    const std::vector<std::string>& names) {
-  if (names.empty()) return targets;
+std::string lower_case(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+// What a word stands for: the target of that name, or all of that kind ("layer"), or all whose
+// names contain it ("attention").
+std::vector<GradcheckTarget> find(const std::vector<GradcheckTarget>& targets,
+                                  const std::string& word) {
+  const std::string wanted = lower_case(word);
   std::vector<std::string> known;
-  for (const GradcheckTarget& target : targets) known.push_back(target.name);
+  std::vector<GradcheckTarget> of_kind, containing;
+  for (const GradcheckTarget& target : targets) {
+    if (target.name == word) return {target};
+    if (target.kind == wanted) of_kind.push_back(target);
+    if (lower_case(target.name).find(wanted) != std::string::npos) containing.push_back(target);
+    known.push_back(target.name);
+  }
+  if (!of_kind.empty()) return of_kind;
+  require(!containing.empty(), "gradcheck", "there is nothing called '{}'{}; see --list", word,
+          did_you_mean(word, known));
+  return containing;
+}
+
+std::vector<GradcheckTarget> choose(const std::vector<GradcheckTarget>& targets,
+                                    const std::vector<std::string>& words) {
+  if (words.empty()) return targets;
   std::vector<GradcheckTarget> chosen;
-  for (const std::string& name : names) {
-    const auto match = std::find(known.begin(), known.end(), name);
-    require(match != known.end(), "gradcheck", "there is nothing called '{}'{}; see --list", name,
-            did_you_mean(name, known));
-    chosen.push_back(targets[static_cast<size_t>(match - known.begin())]);
+  for (const std::string& word : words) {
+    for (GradcheckTarget& target : find(targets, word)) chosen.push_back(std::move(target));
   }
   return chosen;
 }
@@ -132,7 +151,9 @@ void add_gradcheck_command(CLI::App& program, Action& chosen) {
   auto options = std::make_shared<GradcheckCommand>();
   CLI::App* command = program.add_subcommand(
       "gradcheck", "Compare gradients of operations, layers and models with differences");
-  command->add_option("names", options->names, "What to check; nothing: everything");
+  command->add_option("names", options->names,
+                      "What to check: names, parts of names, or operation, layer, block, model; "
+                      "nothing: everything");
   auto flags = std::make_shared<Flags>(*command, settings(*options));
   command->footer(kExamples);
   command->callback([options, flags, &chosen] {

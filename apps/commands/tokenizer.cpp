@@ -26,6 +26,13 @@ namespace {
 
 constexpr const char* kOp = "tokenizer";
 
+constexpr const char* kExamples = R"(Examples:
+  tapir tokenizer train --data book.txt --vocab-size 300 --out tokens
+  tapir tokenizer encode tokens --text "Once upon a time"
+  tapir tokenizer encode tokens --data book.txt --out book.tok
+  tapir tokenizer decode tokens --file book.tok
+  tapir tokenizer info book.tok)";
+
 struct TrainFlags {
   std::vector<std::string> data;
   std::string kind = "bpe";
@@ -76,6 +83,7 @@ int train(const TrainFlags& flags) {
     CharTrainer trainer;
     size = read_text_input(
         flags.data, [&](std::string_view text) { trainer.add_text(text); }, [] {});
+    require(size.bytes > 0, kOp, "there is no text to train on");
     tokenizer = trainer.train();
   } else {
     require(flags.kind == "bpe", kOp, "--kind {} is unknown; bpe and char can be trained",
@@ -84,6 +92,7 @@ int train(const TrainFlags& flags) {
     size = read_text_input(
         flags.data, [&](std::string_view text) { trainer.add_text(text); },
         [&] { trainer.end_document(); });
+    require(size.bytes > 0, kOp, "there is no text to train on");
     tokenizer = trainer.train();
     const int64_t wanted = trainer_options(flags).vocab_size;
     if (tokenizer->vocab_size() < wanted) {
@@ -91,7 +100,6 @@ int train(const TrainFlags& flags) {
                     wanted);
     }
   }
-  require(size.bytes > 0, kOp, "there is no text to train on");
   tokenizer->save(flags.out);
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
   print_output("{}: {} tokens from {} in {}; hash {}; written to {}\n", tokenizer->kind(),
@@ -285,6 +293,7 @@ void add_info(CLI::App& parent, Action& chosen) {
 void add_tokenizer_command(CLI::App& program, Action& chosen) {
   CLI::App* command =
       program.add_subcommand("tokenizer", "Train and use tokenizers; make token files");
+  command->footer(kExamples);
   command->require_subcommand(1);
   add_train(*command, chosen);
   add_encode(*command, chosen);

@@ -27,7 +27,7 @@ std::string footer() {
 Examples:
   tapir train --data book.txt --out runs/book
   tapir train --data texts/ more.txt --out runs/mine --preset cpu-small --steps 5000
-  tapir train --data book.txt --out runs/big --size 5M --context 256 --dropout 0.1
+  tapir train --data book.txt --out runs/big --size 2M --context 256 --dropout 0.1
   tapir train --resume runs/book --steps 4000
 
 Ctrl-C finishes the step, saves it and says how to continue; a second one stops at once.)";

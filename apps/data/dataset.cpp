@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "apps/cli/quantity.h"
+#include "apps/corpus/corpus.h"
 #include "apps/data/story_dataset.h"
 #include "apps/data/text_files.h"
 #include "apps/tokenizer/bpe_trainer.h"
@@ -90,6 +91,13 @@ std::shared_ptr<const Tokenizer> make_tokenizer(const std::string& name,
           "file of a saved one",
           name);
   return load_tokenizer(name);
+}
+
+std::vector<std::string> training_texts(const DataConfig& config) {
+  if (!config.paths.empty()) return read_texts(config.paths).texts;
+  return corpus(static_cast<uint64_t>(config.corpus_seed),
+                static_cast<uint64_t>(config.corpus_bytes))
+      .documents;
 }
 
 Dataset load_dataset(const RunConfig& run, std::shared_ptr<const Tokenizer> tokenizer) {

@@ -37,6 +37,9 @@ struct Dataset {
 // `tokenizer`, if given, is used instead of the one that the configuration names.
 Dataset load_dataset(const RunConfig& config, std::shared_ptr<const Tokenizer> tokenizer = nullptr);
 
+// The training documents' texts, validation part and all.
+std::vector<std::string> training_texts(const DataConfig& config);
+
 // The tokenizer that a name stands for: "byte", "char" and "bpe:N" (learned from these texts), or
 // the folder or file of a saved one.
 std::shared_ptr<const Tokenizer> make_tokenizer(const std::string& name,

@@ -1,6 +1,7 @@
 #include "apps/training/training_session.h"
 
 #include "apps/cli/output.h"
+#include "apps/cli/quantity.h"
 #include "apps/generation/prompt.h"
 #include "apps/plot/loss_chart.h"
 #include "apps/signals.h"
@@ -133,6 +134,9 @@ void TrainingSession::report_end(StopReason reason) {
     text += fmt::format("; best validation loss {:.4f} nats/token at step {}", *state.best_loss,
                         state.best_step);
   }
+  const Backend& device = trainer_.model().token_embeddings.weight.backend();
+  text += fmt::format("; peak memory {}",
+                      format_bytes(static_cast<double>(device.allocator().stats().peak_bytes)));
   text += reason == StopReason::interrupted
               ? fmt::format("\ninterrupted; continue with: tapir train --resume {}\n", run)
               : fmt::format("\nwrite text with it: tapir generate {}\n", run);

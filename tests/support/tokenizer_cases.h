@@ -2,53 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <random>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include <gtest/gtest.h>
-#include <unistd.h>
-
 namespace tapir::testing {
-
-// A folder that is removed when the test ends.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    static int counter = 0;
-    const auto* const test = ::testing::UnitTest::GetInstance()->current_test_info();
-    path_ = std::filesystem::temp_directory_path() /
-            (std::string("tapir_") + test->name() + "_" + std::to_string(::getpid()) + "_" +
-             std::to_string(counter++));
-    std::filesystem::create_directories(path_);
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  std::filesystem::path operator/(std::string_view name) const { return path_ / name; }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
-
-inline std::string read_all(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  EXPECT_TRUE(file.good()) << path;
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-inline void write_all(const std::filesystem::path& path, std::string_view contents) {
-  std::ofstream(path, std::ios::binary) << contents;
-}
 
 inline std::string from_hex(std::string_view hex) {
   std::string bytes;

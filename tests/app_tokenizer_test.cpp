@@ -1,0 +1,97 @@
+// `tapir tokenizer` as a user runs it.
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/tiny_run.h"
+
+namespace tapir::testing {
+namespace {
+
+// A folder with a text and a tokenizer trained on it.
+class TokenizerCommand : public ::testing::Test {
+ protected:
+  TokenizerCommand() : text(folder.write("text.txt", small_text())), tokens(folder / "tokens") {
+    const ProcessResult result = run(
+        {"train", "--data", text, "--vocab-size", "300", "--special", "<|pad|>", "--out", tokens});
+    EXPECT_EQ(result.status, 0) << result.err;
+    expect_contains(result.out, {"bpe: 300 tokens", tokens});
+  }
+
+  static ProcessResult run(std::vector<std::string> words, const ProcessOptions& options = {}) {
+    words.insert(words.begin(), "tokenizer");
+    return run_tapir(words, options);
+  }
+
+  TemporaryFolder folder;
+  std::string text, tokens;
+};
+
+TEST_F(TokenizerCommand, TrainWritesTheThreeFiles) {
+  for (const char* const name : {"/tokenizer.json", "/vocab.json", "/merges.txt"}) {
+    EXPECT_TRUE(std::filesystem::exists(tokens + name)) << name;
+  }
+}
+
+TEST_F(TokenizerCommand, TextComesBackFromIds) {
+  const std::string sentence = "The cat <|pad|> na\xC3\xAFve \xFF";
+  const ProcessResult ids = run({"encode", tokens}, {.input = sentence});
+  EXPECT_EQ(run({"decode", tokens}, {.input = ids.out}).out, sentence);
+  const ProcessResult special = run({"encode", tokens, "--text", "a<|pad|>", "--parse-special"});
+  EXPECT_EQ(special.out, "97 299\n");
+  EXPECT_EQ(run({"decode", tokens, "97", "299"}).out, "a");
+  EXPECT_EQ(run({"decode", tokens, "97", "299", "--keep-special"}).out, "a<|pad|>");
+}
+
+TEST_F(TokenizerCommand, TextComesBackFromATokenFile) {
+  const std::string file = folder / "text.tok";
+  EXPECT_EQ(run({"encode", tokens, "--data", text, "--out", file}).status, 0);
+  EXPECT_EQ(run({"decode", tokens, "--file", file}).out, small_text());
+  expect_contains(run({"info", file}).out, {"vocabulary 300", "2 per token"});
+  expect_failure(run({"decode", "byte", "--file", file}), 1, {"was made with tokenizer"});
+}
+
+TEST_F(TokenizerCommand, InfoShowsWhatATokenizerIs) {
+  expect_contains(run({"info", tokens}).out,
+                  {"kind       bpe", "vocabulary 300", "298 \"<|endoftext|>\"", "299 \"<|pad|>\""});
+  expect_contains(run({"info", "byte"}).out, {"kind       byte", "vocabulary 257"});
+}
+
+TEST_F(TokenizerCommand, CharTokenizersCanBeTrained) {
+  const std::string accents = folder.write("accents.txt", "\xC3\xA9t\xC3\xA9 \xC3\xA0");
+  const ProcessResult result =
+      run({"train", "--kind", "char", "--data", accents, "--out", folder / "chars"});
+  expect_contains(result.out, {"char: 259 tokens"});
+}
+
+TEST_F(TokenizerCommand, MistakesAreNamed) {
+  const std::string out = folder / "other";
+  expect_failure(run({"train", "--data", folder / "none", "--out", out}), 1, {"none"});
+  expect_failure(run({"train", "--data", "/dev/null", "--out", out}), 1, {"no text"});
+  expect_failure(run({"train", "--data", text, "--out", out, "--vocab-size", "10"}), 1,
+                 {"vocabulary of 10"});
+  expect_failure(run({"train", "--data", text, "--out", out, "--vocab-size", "ten"}), 1,
+                 {"--vocab-size"});
+  expect_failure(run({"train", "--data", text, "--out", out, "--kind", "word"}), 1,
+                 {"--kind word", "bpe and char"});
+  expect_failure(run({"train", "--data", text, "--out", out, "--pattern", "gpt9"}), 1,
+                 {"gpt9", "llama3"});
+  expect_failure(run({"train", "--data", text}), 2, {"--out"});
+  expect_failure(run({"encode", folder / "none", "--text", "a"}), 1, {"none", "does not exist"});
+  expect_failure(run({"decode", tokens, "300"}), 1, {"300", "0 .. 299"});
+  expect_failure(run({"decode", tokens, "3x"}), 1, {"'3x' is no token id"});
+  expect_failure(run({"info", text}), 1, {"not a token file"});
+  EXPECT_FALSE(std::filesystem::exists(out));
+}
+
+TEST_F(TokenizerCommand, FewPairsGiveASmallerVocabularyAndANote) {
+  const std::string tiny = folder.write("tiny.txt", "aa aa");
+  const ProcessResult result =
+      run({"train", "--data", tiny, "--vocab-size", "1k", "--out", folder / "small"});
+  EXPECT_EQ(result.status, 0);
+  expect_contains(result.err, {"258 tokens only, not 1000"});
+}
+
+}  // namespace
+}  // namespace tapir::testing
