@@ -21,8 +21,10 @@ stage() {
   local name=$1 start=$SECONDS
   shift
   echo "== $name"
-  "$@" || failures+=("$name")
+  local status=0
+  "$@" || { status=$?; failures+=("$name"); }
   times+=("$(printf '%5d s  %s' $((SECONDS - start)) "$name")")
+  return $status
 }
 
 # run_tests PRESET: the tests of a build, two at a time, and their number for the last line.
@@ -43,21 +45,18 @@ run_tests() {
 
 checked() { find build/checked -name '*.gcda' -delete; run_tests checked; }
 
-stage "packages" setup_packages "${build_packages[@]}"
-[ ${#failures[@]} -eq 0 ] || exit 1
+stage "packages" setup_packages "${build_packages[@]}" || exit 1
 # Two checks need these; without them they are skipped and say so.
 setup_packages clang-format-14 qemu-user || echo "test.sh: going on without clang-format or qemu"
-stage "release build" build release
-if [ ${#failures[@]} -eq 0 ]; then
-  stage "release tests" run_tests release
-  if [ $quick = no ]; then
-    # One build for both: sanitizers and coverage want the same tests, at the same -O0.
-    stage "address and undefined-behaviour sanitizers with coverage: build" build checked
-    stage "address and undefined-behaviour sanitizers: tests" checked
+stage "release: build" build release && stage "release: tests" run_tests release
+if [ $quick = no ]; then
+  # One build for both: sanitizers and coverage want the same tests, at the same -O0.
+  if stage "sanitizers (address, undefined) and coverage: build" build checked; then
+    stage "sanitizers (address, undefined): tests" checked
     stage "coverage" tests/coverage.sh "$PWD" build/checked
-    stage "thread sanitizer: build" build tsan thread_tests
-    stage "thread sanitizer: tests of parallel kernels" run_tests tsan
   fi
+  stage "thread sanitizer: build" build tsan thread_tests &&
+    stage "thread sanitizer: tests of what runs in parallel" run_tests tsan
 fi
 
 echo

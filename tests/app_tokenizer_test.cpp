@@ -14,9 +14,9 @@ class TokenizerCommand : public ::testing::Test {
  protected:
   TokenizerCommand() : text(folder.write("text.txt", small_text())), tokens(folder / "tokens") {
     const ProcessResult result = run(
-        {"train", "--data", text, "--vocab-size", "300", "--special", "<|pad|>", "--out", tokens});
+        {"train", "--data", text, "--vocab-size", "280", "--special", "<|pad|>", "--out", tokens});
     EXPECT_EQ(result.status, 0) << result.err;
-    expect_contains(result.out, {"bpe: 300 tokens", tokens});
+    expect_contains(result.out, {"bpe: 280 tokens", tokens});
   }
 
   static ProcessResult run(std::vector<std::string> words, const ProcessOptions& options = {}) {
@@ -39,22 +39,22 @@ TEST_F(TokenizerCommand, TextComesBackFromIds) {
   const ProcessResult ids = run({"encode", tokens}, {.input = sentence});
   EXPECT_EQ(run({"decode", tokens}, {.input = ids.out}).out, sentence);
   const ProcessResult special = run({"encode", tokens, "--text", "a<|pad|>", "--parse-special"});
-  EXPECT_EQ(special.out, "97 299\n");
-  EXPECT_EQ(run({"decode", tokens, "97", "299"}).out, "a");
-  EXPECT_EQ(run({"decode", tokens, "97", "299", "--keep-special"}).out, "a<|pad|>");
+  EXPECT_EQ(special.out, "97 279\n");
+  EXPECT_EQ(run({"decode", tokens, "97", "279"}).out, "a");
+  EXPECT_EQ(run({"decode", tokens, "97", "279", "--keep-special"}).out, "a<|pad|>");
 }
 
 TEST_F(TokenizerCommand, TextComesBackFromATokenFile) {
   const std::string file = folder / "text.tok";
   EXPECT_EQ(run({"encode", tokens, "--data", text, "--out", file}).status, 0);
   EXPECT_EQ(run({"decode", tokens, "--file", file}).out, small_text());
-  expect_contains(run({"info", file}).out, {"vocabulary 300", "2 per token"});
+  expect_contains(run({"info", file}).out, {"vocabulary 280", "2 per token"});
   expect_failure(run({"decode", "byte", "--file", file}), 1, {"was made with tokenizer"});
 }
 
 TEST_F(TokenizerCommand, InfoShowsWhatATokenizerIs) {
   expect_contains(run({"info", tokens}).out,
-                  {"kind       bpe", "vocabulary 300", "298 \"<|endoftext|>\"", "299 \"<|pad|>\""});
+                  {"kind       bpe", "vocabulary 280", "278 \"<|endoftext|>\"", "279 \"<|pad|>\""});
   expect_contains(run({"info", "byte"}).out, {"kind       byte", "vocabulary 257"});
 }
 
@@ -79,7 +79,7 @@ TEST_F(TokenizerCommand, MistakesAreNamed) {
                  {"gpt9", "llama3"});
   expect_failure(run({"train", "--data", text}), 2, {"--out"});
   expect_failure(run({"encode", folder / "none", "--text", "a"}), 1, {"none", "does not exist"});
-  expect_failure(run({"decode", tokens, "300"}), 1, {"300", "0 .. 299"});
+  expect_failure(run({"decode", tokens, "280"}), 1, {"280", "0 .. 279"});
   expect_failure(run({"decode", tokens, "3x"}), 1, {"'3x' is no token id"});
   expect_failure(run({"info", text}), 1, {"not a token file"});
   EXPECT_FALSE(std::filesystem::exists(out));
