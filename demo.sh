@@ -12,9 +12,11 @@ setup_packages "${build_packages[@]}"
 echo "demo: building (some minutes the first time)"
 build release tapir_program
 
-"$tapir" train --preset cpu-tiny --out "$run" --overwrite
+# Tokens of several letters let a small model see a whole story at once.
+"$tapir" train --out "$run" --overwrite --tokenizer bpe:2048 --corpus-bytes 16000000 --steps 1500 \
+  --batch 16 --context 128 --lr 3e-3 --min-lr 3e-5 --eval-every 250
 "$tapir" plot "$run"
-"$tapir" generate "$run" --prompt "Once upon a time" --tokens 400 --temperature 0.8 --seed 1
+"$tapir" generate "$run" --prompt "Once upon a time" --tokens 300 --temperature 0.8 --seed 1 --overlap
 
 cat <<END
 
