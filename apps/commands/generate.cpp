@@ -162,6 +162,7 @@ WriterStats write_texts(const LoadedModel& model, const std::string& prompt,
   if (streaming) write_output(for_output(echo));
   const WriterStats stats = write_samples(model, prompt, command.options,
                                           {.text = [&](int64_t sample, std::string_view text) {
+                                            generated += text;
                                             if (streaming) {
                                               write_output(text);
                                             } else {
