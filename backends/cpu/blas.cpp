@@ -86,20 +86,16 @@ const char* fitting_core() {
   return features().avx2 ? "Haswell" : nullptr;
 }
 
-// The OpenMP build first: the soname alone usually leads to the build with its own threads.
+// OpenBLAS is called for one thread at a time, so any of its builds will do; those with locks come
+// first, and the plain name, which may lead to any of them, comes last.
 std::vector<std::string> candidates() {
-  std::vector<std::string> paths;
   if (std::string chosen = environment("TAPIR_OPENBLAS"); !chosen.empty()) return {chosen};
-  for (const char* folder : {"/usr/lib/x86_64-linux-gnu/openblas-openmp/", "/usr/lib64/",
-                             "/usr/lib/x86_64-linux-gnu/openblas-serial/"}) {
-    for (const char* file : {"libopenblas.so.0", "libopenblaso.so.0", "libopenblas-openmp.so.0"}) {
-      if (std::string_view(folder) == "/usr/lib64/" && std::string_view(file) == "libopenblas.so.0")
-        continue;
-      paths.push_back(std::string(folder) + file);
-    }
-  }
-  paths.insert(paths.end(), {"libopenblas.so.0", "libopenblas.so"});
-  return paths;
+  return {"/usr/lib/x86_64-linux-gnu/openblas-openmp/libopenblas.so.0",  // Debian, Ubuntu
+          "/usr/lib/x86_64-linux-gnu/openblas-pthread/libopenblas.so.0",
+          "/usr/lib64/libopenblaso.so.0",  // Fedora
+          "/usr/lib64/libopenblasp.so.0",
+          "libopenblas.so.0",
+          "libopenblas.so"};
 }
 
 void* open_library() {
@@ -129,25 +125,18 @@ std::string path_of(void* address) {
   return dladdr(address, &where) != 0 && where.dli_fname != nullptr ? where.dli_fname : "unknown";
 }
 
+// Kernels for old processors, on one that could do better.
 std::optional<std::string> find_fault(const BlasInfo& info) {
   constexpr std::array<std::string_view, 12> kSlowCores = {
       "Prescott", "Core2",     "Penryn", "Dunnington", "Nehalem", "Sandybridge",
       "Opteron",  "Barcelona", "Bobcat", "Bulldozer",  "Atom",    "Generic"};
-  const bool slow_core =
+  const bool slow =
       features().avx2 && std::ranges::find(kSlowCores, info.corename) != kSlowCores.end();
-  if (slow_core) {
-    return fmt::format(
-        "OpenBLAS uses its {} kernels, several times slower than this processor "
-        "allows; unset OPENBLAS_CORETYPE or set it to {}",
-        info.corename, fitting_core());
-  }
-  if (info.threading == "pthreads") {
-    return fmt::format(
-        "OpenBLAS {} keeps threads of its own, which can disturb tapir's; install "
-        "the OpenMP build (Debian, Ubuntu: apt install libopenblas0-openmp)",
-        info.path);
-  }
-  return std::nullopt;
+  if (!slow) return std::nullopt;
+  return fmt::format(
+      "OpenBLAS uses its {} kernels, several times slower than this processor allows; unset "
+      "OPENBLAS_CORETYPE or set it to {}",
+      info.corename, fitting_core());
 }
 
 std::unique_ptr<Library> load() {
