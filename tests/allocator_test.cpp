@@ -95,8 +95,9 @@ TEST(Allocator, ImpossibleRequestsAreErrors) {
   RecyclingAllocator allocator;
   void* held = allocator.allocate(3 << 20);
   const int64_t in_use = allocator.stats().bytes_in_use;
-  for (const size_t bytes : {std::numeric_limits<size_t>::max(),
-                             std::numeric_limits<size_t>::max() / 2, size_t{1} << 48}) {
+  for (const size_t bytes :
+       {std::numeric_limits<size_t>::max(), std::numeric_limits<size_t>::max() / 2, size_t{1} << 48,
+        size_t{1} << 45}) {
     expect_error([&] { allocator.allocate(bytes); },
                  {"allocate: out of memory", "3.0 MiB are in use", "smaller batch"});
   }

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include <sys/mman.h>
+#include <sys/sysinfo.h>
 
 #include "backends/error.h"
 
@@ -30,6 +31,14 @@ constexpr size_t kHugePage = size_t{2} << 20;
 constexpr size_t kImpossible = std::numeric_limits<size_t>::max();
 // Address space of x86-64; no request above it can ever be met.
 constexpr size_t kLargestRequest = size_t{1} << 47;
+
+// Memory and swap space of the machine. The system promises more than that, and ends the process
+// when it comes to use.
+size_t machine_memory() {
+  struct sysinfo info {};
+  if (sysinfo(&info) != 0) return kLargestRequest;
+  return (size_t{info.totalram} + info.totalswap) * info.mem_unit;
+}
 
 // Null when the system has no more.
 void* system_allocate(size_t bytes) {
@@ -68,20 +77,25 @@ void* RecyclingAllocator::allocate(size_t bytes) {
     block = take_from_system(size);
   }
   require(block != nullptr, "allocate",
-          "out of memory: {:.1f} MiB asked for while {:.1f} MiB are in use; use a smaller batch, "
-          "context or model, or activation checkpointing",
-          mebibytes(bytes), mebibytes(static_cast<size_t>(stats_.bytes_in_use)));
+          "out of memory: {:.1f} MiB asked for while {:.1f} MiB are in use, and the machine has "
+          "{:.1f}; use a smaller batch, context or model, or activation checkpointing",
+          mebibytes(bytes), mebibytes(static_cast<size_t>(stats_.bytes_in_use)),
+          mebibytes(machine_memory()));
   stats_.bytes_in_use += static_cast<int64_t>(size);
   if (stats_.bytes_in_use > stats_.peak_bytes) stats_.peak_bytes = stats_.bytes_in_use;
   return block;
 }
 
-// Asks the system; if it refuses, or if free blocks of other sizes hold more than was ever in use,
-// these are given back first.
+// Asks the system. If it refuses, or if free blocks of other sizes hold more than was ever in use
+// or than the machine can spare, these are given back first.
 void* RecyclingAllocator::take_from_system(size_t block_bytes) {
-  if (block_bytes > kLargestRequest) return nullptr;
+  static const size_t limit = machine_memory();
+  if (block_bytes > limit || static_cast<size_t>(stats_.bytes_in_use) > limit - block_bytes)
+    return nullptr;
   const int64_t free_bytes = stats_.bytes_reserved - stats_.bytes_in_use;
-  if (block_bytes >= kHugePage && free_bytes > stats_.peak_bytes) release_locked();
+  const bool hoarding = block_bytes >= kHugePage && free_bytes > stats_.peak_bytes;
+  if (hoarding || static_cast<size_t>(stats_.bytes_reserved) > limit - block_bytes)
+    release_locked();
   void* block = system_allocate(block_bytes);
   if (block == nullptr) {
     release_locked();
