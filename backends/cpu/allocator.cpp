@@ -76,11 +76,13 @@ void* RecyclingAllocator::allocate(size_t bytes) {
   } else {
     block = take_from_system(size);
   }
-  require(block != nullptr, "allocate",
-          "out of memory: {:.1f} MiB asked for while {:.1f} MiB are in use, and the machine has "
-          "{:.1f}; use a smaller batch, context or model, or activation checkpointing",
-          mebibytes(bytes), mebibytes(static_cast<size_t>(stats_.bytes_in_use)),
-          mebibytes(machine_memory()));
+  if (block == nullptr) {
+    fail("allocate",
+         "out of memory: {:.1f} MiB asked for while {:.1f} MiB are in use, and the machine has "
+         "{:.1f}; use a smaller batch, context or model, or activation checkpointing",
+         mebibytes(bytes), mebibytes(static_cast<size_t>(stats_.bytes_in_use)),
+         mebibytes(machine_memory()));
+  }
   stats_.bytes_in_use += static_cast<int64_t>(size);
   if (stats_.bytes_in_use > stats_.peak_bytes) stats_.peak_bytes = stats_.bytes_in_use;
   return block;
