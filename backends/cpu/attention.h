@@ -9,8 +9,9 @@
 namespace tapir::TAPIR_ISA {
 
 // Queries are taken in blocks of rows, keys in blocks of columns; a tile of scores stays in the
-// cache.
-inline constexpr int64_t kQueryBlock = 64, kKeyBlock = 256;
+// cache. Fewer rows waste less above the diagonal of causal attention, more rows make faster
+// products: 32 measured best from 64 to 256 queries.
+inline constexpr int64_t kQueryBlock = 32, kKeyBlock = 256;
 
 template <typename A>
 struct AttentionProblem {
