@@ -32,6 +32,18 @@ int32_t first_largest(const T* x, int64_t n) {
   return static_cast<int32_t>(best);
 }
 
+// How many of n elements are infinite or NaN: those whose difference from themselves is NaN.
+template <typename T, typename Step>
+int64_t count_run(const T* values, Step step, int64_t n) {
+  int64_t bad = 0;
+#pragma omp simd reduction(+ : bad)
+  for (int64_t i = 0; i < n; ++i) {
+    const auto value = widen(values[i * step]);
+    bad += value - value == 0 ? 0 : 1;
+  }
+  return bad;
+}
+
 }  // namespace
 
 void CpuBackend::argmax(ConstView x, View index) const {
@@ -72,16 +84,8 @@ int64_t CpuBackend::count_nonfinite(ConstView x) const {
     const int64_t step = loop.inner_steps[0];
     loop.run(1, [&](const auto& at, int64_t n) {
       const T* values = x.as<T>() + at[0];
-      const auto count = [&](auto stride) {
-        int64_t bad = 0;
-#pragma omp simd reduction(+ : bad)
-        for (int64_t i = 0; i < n; ++i) {
-          const auto value = widen(values[i * stride]);
-          bad += value - value != 0 ? 1 : 0;  // inf - inf and NaN - NaN are NaN
-        }
-        return bad;
-      };
-      const int64_t bad = step == 1 ? count(std::integral_constant<int64_t, 1>()) : count(step);
+      const int64_t bad = step == 1 ? count_run(values, std::integral_constant<int64_t, 1>(), n)
+                                    : count_run(values, step, n);
       if (bad > 0) total.fetch_add(bad, std::memory_order_relaxed);
     });
   });
