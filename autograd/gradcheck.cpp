@@ -30,15 +30,6 @@ std::vector<int64_t> elements_to_check(int64_t count, int64_t limit, Generator& 
   return {chosen.begin(), chosen.end()};
 }
 
-Shape coordinates(const Shape& shape, int64_t flat) {
-  Shape position = shape;
-  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
-    position[axis] = flat % shape[axis];
-    flat /= shape[axis];
-  }
-  return position;
-}
-
 // The derivative with respect to one element by a central difference.
 double difference(const std::function<double()>& loss, const Tensor& tensor, int64_t element,
                   double step) {

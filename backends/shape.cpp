@@ -64,6 +64,15 @@ bool is_contiguous(const Shape& shape, const Strides& strides) {
   return true;
 }
 
+Dims coordinates(const Shape& shape, int64_t flat) {
+  Dims position = shape;
+  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+    position[axis] = flat % shape[axis];
+    flat /= shape[axis];
+  }
+  return position;
+}
+
 Shape broadcast_shapes(std::string_view op, const Shape& a, const Shape& b) {
   const int rank = std::max(a.rank(), b.rank());
   Shape out;

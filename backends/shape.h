@@ -52,6 +52,9 @@ Strides row_major_strides(const Shape& shape);
 // Whether those strides step through the elements in row-major order without gaps.
 bool is_contiguous(const Shape& shape, const Strides& strides);
 
+// The position of the element that comes `flat`-th in row-major order.
+Dims coordinates(const Shape& shape, int64_t flat);
+
 // The common shape of two operands under the usual rule (align right; equal, or one of them 1).
 // Incompatible shapes are an Error naming `op` and both.
 Shape broadcast_shapes(std::string_view op, const Shape& a, const Shape& b);

@@ -4,17 +4,15 @@
 #include <filesystem>
 
 #include "tests/support/expect_error.h"
-#include "tests/support/golden.h"
+#include "tests/support/optimizers.h"
 
 namespace tapir::optim {
 namespace {
 
-using tapir::testing::expect_close;
 using tapir::testing::expect_error;
-
-Tensor leaf(std::initializer_list<double> values, const Shape& shape, DType dtype = DType::f64) {
-  return Tensor::from(values, shape, dtype).set_requires_grad();
-}
+using tapir::testing::expect_golden_steps;
+using tapir::testing::golden_parameters;
+using tapir::testing::leaf;
 
 // The gradient of step t of a run that no two steps of which are alike.
 void set_grads(const std::vector<NamedTensor>& parameters, int64_t step) {
@@ -50,22 +48,9 @@ AdamWOptions options_of(const nlohmann::json& options) {
 TEST(AdamW, MatchesPyTorch) {
   for (const auto dtype : {DType::f64, DType::f32}) {
     for (const auto& golden : tapir::testing::golden_cases("optim", "adamw")) {
-      std::vector<NamedTensor> parameters;
-      for (const auto& entry : golden.under("param.", dtype)) {
-        parameters.push_back({entry.first, Tensor(entry.second).set_requires_grad()});
-      }
+      const std::vector<NamedTensor> parameters = golden_parameters(golden, dtype);
       AdamW optimizer(parameters, options_of(golden.options));
-      for (int64_t step = 0; step < golden.options["steps"]; ++step) {
-        for (const NamedTensor& p : parameters) {
-          p.tensor.set_grad(contiguous(select(golden.get("grads." + p.name, dtype), 0, step)));
-        }
-        optimizer.step();
-        for (const NamedTensor& p : parameters) {
-          expect_close(p.tensor, select(golden.get("after." + p.name, dtype), 0, step),
-                       tapir::testing::golden_tolerance(dtype),
-                       fmt::format("{} {} after step {}", golden.name, p.name, step));
-        }
-      }
+      expect_golden_steps(optimizer, parameters, golden, dtype);
     }
   }
 }

@@ -13,12 +13,17 @@
 #include "optim/adamw.h"
 #include "optim/clip.h"
 #include "optim/sgd.h"
+#include "tests/support/op_case_run.h"
 
 namespace tapir {
 namespace {
 
+using testing::case_name;
+using testing::Result;
+using testing::run;
+
 // Skips where there is no device; where one must be, TAPIR_EXPECT_CUDA says so.
-class CudaTest : public testing::Test {
+class CudaTest : public ::testing::Test {
  protected:
   void SetUp() override {
     std::string reason;
@@ -27,26 +32,6 @@ class CudaTest : public testing::Test {
     GTEST_SKIP() << reason;
   }
 };
-
-struct Result {
-  Tensor output;
-  std::vector<Tensor> grads;
-};
-
-// Forward and all gradients under a fixed random weighted sum.
-Result run(const OpFunction& function, const std::vector<Tensor>& inputs) {
-  Tape tape;
-  Result result;
-  result.output = function(inputs);
-  if (!result.output.requires_grad()) return result;
-  Generator generator(17);
-  const Tensor seed =
-      to(randn(result.output.shape(), generator, DType::f64), result.output.dtype());
-  tape.backward(result.output, to(seed, result.output.device()));
-  for (const Tensor& input : inputs)
-    result.grads.push_back(input.grad().defined() ? input.grad() : Tensor::zeros_like(input));
-  return result;
-}
 
 // The largest difference, relative to the largest element where that exceeds 1; infinity for
 // different shapes.
@@ -71,7 +56,7 @@ void expect_close(const Result& cuda, const Result& cpu, double tolerance) {
     EXPECT_LE(distance(cuda.grads[i], cpu.grads[i]), tolerance) << "gradient of input " << i;
 }
 
-class CudaOpTest : public CudaTest, public testing::WithParamInterface<size_t> {};
+class CudaOpTest : public CudaTest, public ::testing::WithParamInterface<size_t> {};
 
 // Both devices round every result once to its dtype and sum in f32 (f64 for f64) in different
 // orders. The longest sums here have about 600 terms.
@@ -95,15 +80,7 @@ TEST_P(CudaOpTest, RepeatsBitForBit) {
     EXPECT_EQ(first.grads[i].to_vector(), second.grads[i].to_vector()) << "gradient " << i;
 }
 
-std::string case_name(const testing::TestParamInfo<size_t>& info) {
-  std::string name = fmt::format("{}_{}", op_cases()[info.param].name(), info.param);
-  for (char& c : name) {
-    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
-  }
-  return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(Table, CudaOpTest, testing::Range<size_t>(0, op_cases().size()),
+INSTANTIATE_TEST_SUITE_P(Table, CudaOpTest, ::testing::Range<size_t>(0, op_cases().size()),
                          case_name);
 
 // A function of one tensor gives the same on both devices.

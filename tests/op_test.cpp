@@ -9,31 +9,14 @@
 #include "autograd/gradcheck.h"
 #include "autograd/op_cases.h"
 #include "autograd/ops.h"
+#include "tests/support/op_case_run.h"
 
 namespace tapir {
 namespace {
 
-struct Result {
-  Tensor output;
-  std::vector<Tensor> grads;
-};
-
-// Forward and all gradients under a fixed random weighted sum. An output that records nothing
-// (a reference made of host loops) gives no gradients.
-Result run(const OpFunction& function, const std::vector<Tensor>& inputs) {
-  Tape tape;
-  Result result;
-  result.output = function(inputs);
-  if (!result.output.requires_grad()) return result;
-  Generator generator(17);
-  const Tensor seed =
-      to(randn(result.output.shape(), generator, DType::f64), result.output.dtype());
-  tape.backward(result.output, seed);
-  for (const Tensor& input : inputs) {
-    result.grads.push_back(input.grad().defined() ? input.grad() : Tensor::zeros_like(input));
-  }
-  return result;
-}
+using testing::case_name;
+using testing::Result;
+using testing::run;
 
 double largest(const Tensor& x) {
   double value = 0;
@@ -75,7 +58,7 @@ Tensor strided_copy(const Tensor& x) {
   return view.set_requires_grad();
 }
 
-class OpTest : public testing::TestWithParam<size_t> {
+class OpTest : public ::testing::TestWithParam<size_t> {
  protected:
   const OpCase& op_case() const { return op_cases()[GetParam()]; }
   std::vector<Tensor> inputs(DType dtype) const { return make_inputs(op_case(), 5, dtype); }
@@ -145,15 +128,7 @@ TEST_P(OpTest, RecordsNothingWithoutRequiresGrad) {
   EXPECT_LE(distance(output, run(op_case().run, inputs(DType::f64)).output), 0.0);
 }
 
-std::string case_name(const testing::TestParamInfo<size_t>& info) {
-  std::string name = fmt::format("{}_{}", op_cases()[info.param].name(), info.param);
-  for (char& c : name) {
-    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
-  }
-  return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(Table, OpTest, testing::Range<size_t>(0, op_cases().size()), case_name);
+INSTANTIATE_TEST_SUITE_P(Table, OpTest, ::testing::Range<size_t>(0, op_cases().size()), case_name);
 
 // Keeps docs/adding_an_op.md honest: an operation that ops.h declares has a case, or stands in the
 // list of those without a gradient, which have tests of their own.

@@ -8,16 +8,6 @@ void require_index(std::string_view op, const Tensor& index) {
   require(index.dtype() == DType::i32, op, "the index must be i32, got {}", index.dtype());
 }
 
-// Flat position -> "[1, 4]".
-Shape coordinates(const Shape& shape, int64_t flat) {
-  Shape position = shape;
-  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
-    position[axis] = flat % shape[axis];
-    flat /= shape[axis];
-  }
-  return position;
-}
-
 void require_in_range(std::string_view op, std::string_view what, const Tensor& index,
                       int64_t bound, std::string_view bound_name) {
   const Tensor dense = contiguous(index);
