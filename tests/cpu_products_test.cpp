@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "backends/cpu/threads.h"
 #include "tests/support/arrays.h"
 
 namespace tapir {
@@ -38,10 +39,12 @@ struct Product {
 };
 
 // Sizes on both sides of every decision: single rows and columns, one panel and several, products
-// that plain loops do, and panels that do not divide the result.
-constexpr Product kProducts[] = {{1, 1, 1},     {3, 5, 7},      {1, 70, 40},    {4, 130, 60},
-                                 {5, 130, 60},  {70, 1, 40},    {33, 31, 129},  {64, 65, 128},
-                                 {130, 97, 70}, {520, 140, 33}, {200, 250, 130}};
+// that plain loops do, operands read in place and packed in one block and in several, and tiles,
+// blocks and panels that do not divide the result.
+constexpr Product kProducts[] = {{1, 1, 1},     {3, 5, 7},      {1, 70, 40},     {4, 130, 60},
+                                 {5, 130, 60},  {70, 1, 40},    {33, 31, 129},   {64, 65, 128},
+                                 {130, 97, 70}, {520, 140, 33}, {200, 250, 130}, {15, 34, 31},
+                                 {40, 64, 600}, {90, 40, 1100}, {29, 2080, 17},  {150, 96, 32}};
 
 TEST_P(Matmul, EveryLayoutAndDtype) {
   for (const DType dtype : kFloats) {
@@ -113,6 +116,22 @@ TEST_P(Matmul, SlicedOperands) {
   const Array out({10, 17}, DType::f32);
   backend().matmul(x, y, out);
   expect_close(out, naive_matmul(x, y), 1e-5);
+}
+
+TEST_P(Matmul, AnyNumberOfThreadsGivesTheSameBits) {
+  const int before = cpu::threads();
+  for (const DType dtype : {DType::f64, DType::f32}) {
+    const Array a = Array::random({130, 600}, dtype, 20), b = Array::random({600, 150}, dtype, 21);
+    std::vector<double> one_thread;
+    for (const int threads : {1, 2, 3, 16}) {
+      cpu::set_threads(threads);
+      const Array out({130, 150}, dtype);
+      backend().matmul(a, b, out);
+      if (threads == 1) one_thread = values(out);
+      EXPECT_EQ(values(out), one_thread) << name_of(dtype) << ", " << threads << " threads";
+    }
+  }
+  cpu::set_threads(before);
 }
 
 TEST_P(Matmul, EmptySizes) {
