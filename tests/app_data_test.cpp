@@ -1,14 +1,10 @@
-// Text files, tokens, windows and evaluation.
-#include <set>
-
+// Datasets, evaluation and what else commands do with text.
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 
-#include "apps/data/batches.h"
 #include "apps/data/dataset.h"
 #include "apps/data/evaluation.h"
 #include "apps/data/sliding_evaluation.h"
-#include "apps/data/text_files.h"
+#include "apps/data/token_buffer.h"
 #include "apps/generation/overlap.h"
 #include "apps/generation/stop_matcher.h"
 #include "apps/training/memory_forecast.h"
@@ -22,125 +18,6 @@ namespace {
 
 using tapir::testing::expect_error;
 using tapir::testing::TemporaryFolder;
-
-std::vector<std::string> texts_in(const std::vector<std::string>& paths) {
-  std::vector<std::string> texts;
-  for (const TextFile& file : read_text_files(paths).files) texts.push_back(file.text);
-  return texts;
-}
-
-TEST(TextFiles, ReadsFoldersInOrderAndBelow) {
-  TemporaryFolder folder;
-  folder.write("texts/b.txt", "B");
-  folder.write("texts/a.txt", "A");
-  folder.write("texts/more/c.md", "C");
-  folder.write("texts/.hidden", "H");
-  folder.write("texts/empty.txt", "");
-  folder.write("texts/picture.png", std::string("\x89PNG\0\x01", 6));
-  folder.write("d.txt", "D");
-  EXPECT_EQ(texts_in({folder / "texts", folder / "d.txt"}),
-            (std::vector<std::string>{"A", "B", "C", "D"}));
-  const TextFiles files = read_text_files({folder / "texts"});
-  ASSERT_EQ(files.notes.size(), 2u);
-  EXPECT_NE(files.notes[0].find("empty.txt is empty"), std::string::npos);
-  EXPECT_NE(files.notes[1].find("picture.png is not text"), std::string::npos);
-}
-
-TEST(TextFiles, SurvivesLinksThatGoInCircles) {
-  TemporaryFolder folder;
-  folder.write("texts/a.txt", "A");
-  std::filesystem::create_symlink(folder / "texts", folder / "texts/again");
-  std::filesystem::create_symlink(folder / "texts/self", folder / "texts/self");
-  std::filesystem::create_symlink(folder / "nowhere", folder / "texts/broken");
-  EXPECT_EQ(texts_in({folder / "texts"}), std::vector<std::string>{"A"});
-  expect_error([&] { read_text_files({folder / "texts/self"}); }, {"self"});
-}
-
-TEST(TextFiles, NamesWhatCannotBeRead) {
-  TemporaryFolder folder;
-  const auto read = [](const std::string& path) { return [path] { read_text_files({path}); }; };
-  expect_error(read(folder / "none.txt"), {"there is no file or folder", "none.txt"});
-  expect_error(read(folder.write("empty.txt", "")), {"empty.txt is empty"});
-  expect_error(read(folder.write("binary", std::string("ab\0c", 4))),
-               {"binary is not a text file: byte 2 is NUL"});
-  std::filesystem::create_directory(folder / "nothing");
-  expect_error(read(folder / "nothing"), {"nothing holds no text file"});
-  mkfifo((folder / "pipe").c_str(), 0600);
-  expect_error(read(folder / "pipe"), {"pipe is neither a file nor a folder"});
-}
-
-TEST(TextFiles, AHugeLineIsText) {
-  TemporaryFolder folder;
-  const std::string line(3'000'000, 'x');
-  EXPECT_EQ(texts_in({folder.write("line.txt", line)}), std::vector<std::string>{line});
-}
-
-TokenSequence count_up(int64_t size, int64_t vocab_size = 1000) {
-  TokenSequence tokens(vocab_size);
-  for (int32_t i = 0; i < size; ++i) tokens.append({{i}});
-  return tokens;
-}
-
-TEST(TokenSequence, HoldsSmallAndLargeIds) {
-  for (const int64_t vocab_size : {65'536, 65'537}) {
-    TokenSequence tokens(vocab_size);
-    const std::vector<int32_t> ids = {0, 65'535, 7};
-    tokens.append(ids);
-    std::vector<int32_t> read(3);
-    tokens.copy(0, read);
-    EXPECT_EQ(read, ids);
-    EXPECT_EQ(tokens.memory_bytes(), vocab_size == 65'536 ? 6 : 12);
-  }
-}
-
-TEST(Batches, TargetsAreTheInputsOneLater) {
-  const TokenSequence tokens = count_up(50);
-  const RandomWindows windows(tokens, "training", 4, 8, 1);
-  std::set<int32_t> starts;
-  for (int64_t index = 0; index < 200; ++index) {
-    const Batch batch = windows.at(index, kCpu);
-    EXPECT_EQ(batch.inputs.shape(), (Shape{4, 8}));
-    const std::vector<int32_t> inputs = batch.inputs.to_ints(), targets = batch.targets.to_ints();
-    for (size_t i = 0; i < inputs.size(); ++i) EXPECT_EQ(targets[i], inputs[i] + 1);
-    for (size_t row = 0; row < 4; ++row) starts.insert(inputs[row * 8]);
-  }
-  // Every window that fits, and no other.
-  EXPECT_EQ(starts.size(), 42u);
-  EXPECT_EQ(*starts.rbegin(), 41);
-}
-
-TEST(Batches, ArePureFunctionsOfTheirIndex) {
-  const TokenSequence tokens = count_up(50);
-  const RandomWindows windows(tokens, "training", 8, 8, 5);
-  EXPECT_EQ(windows.at(3, kCpu).inputs.to_ints(), windows.at(3, kCpu).inputs.to_ints());
-  EXPECT_NE(windows.at(3, kCpu).inputs.to_ints(), windows.at(4, kCpu).inputs.to_ints());
-  // One batch of eight is four batches of two.
-  const RandomWindows parts(tokens, "training", 2, 8, 5);
-  std::vector<int32_t> joined;
-  for (int64_t part = 12; part < 16; ++part) {
-    const std::vector<int32_t> ids = parts.at(part, kCpu).inputs.to_ints();
-    joined.insert(joined.end(), ids.begin(), ids.end());
-  }
-  EXPECT_EQ(joined, windows.at(3, kCpu).inputs.to_ints());
-}
-
-TEST(Batches, ATextOfOneWindowIsEnoughAndAShorterOneIsNot) {
-  const TokenSequence tokens = count_up(9);
-  const RandomWindows windows(tokens, "training", 2, 8, 1);
-  EXPECT_EQ(windows.at(0, kCpu).inputs.to_ints()[0], 0);
-  expect_error(
-      [&] { RandomWindows(tokens, "training", 2, 9, 1); },
-      {"the training text has 9 tokens", "--context + 1 = 10", "longest legal context is 8"});
-  const TokenSequence one = count_up(1);
-  expect_error([&] { RandomWindows(one, "training", 2, 9, 1); }, {"at least 2"});
-}
-
-TEST(Batches, EvenStartsCoverTheText) {
-  EXPECT_EQ(even_starts(count_up(101), 4, 10), (std::vector<int64_t>{0, 30, 60, 90}));
-  // No more windows than fit without overlap.
-  EXPECT_EQ(even_starts(count_up(31), 100, 10), (std::vector<int64_t>{0, 10, 20}));
-  EXPECT_EQ(even_starts(count_up(11), 100, 10), std::vector<int64_t>{0});
-}
 
 RunConfig config_for(const std::vector<std::string>& paths) {
   RunConfig config;
@@ -244,8 +121,9 @@ TEST(SlidingEvaluation, PredictsEachTokenOnceFromItsWindow) {
   const auto tokenizer = make_byte_tokenizer();
   const nn::TransformerLM model = tiny_model(257, 4);
   const std::vector<int32_t> ids = {256, 'h', 'e', 'l', 'l', 'o', ' ', 'y', 'o', 'u', '!'};
-  TokenSequence tokens(257);
-  tokens.append(ids);
+  const auto buffer = std::make_shared<TokenBuffer>(257);
+  buffer->append(ids);
+  const TokenSequence tokens(buffer);
   for (const int64_t stride : {1, 2, 3, 4}) {
     std::vector<int64_t> positions;
     double expected = 0;
@@ -340,7 +218,11 @@ class Silent : public TrainingObserver {
 
 std::string longest_overlap(const std::string& text, const std::vector<std::string>& others) {
   OverlapFinder finder(text);
-  for (const std::string& other : others) finder.search(other);
+  for (const std::string& other : others) {
+    finder.search(other.substr(0, other.size() / 2));  // in portions
+    finder.search(other.substr(other.size() / 2));
+    finder.end_text();
+  }
   return std::string(finder.longest());
 }
 

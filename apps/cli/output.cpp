@@ -1,5 +1,6 @@
 #include "apps/cli/output.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -49,6 +50,16 @@ std::string harmless(std::string_view text) {
 
 void write_message(std::string_view text) {
   write_all(STDERR_FILENO, text);
+}
+
+void print_notes(const std::vector<std::string>& notes) {
+  constexpr size_t kShown = 5;
+  for (size_t i = 0; i < std::min(notes.size(), kShown); ++i) {
+    print_message("tapir: note: {}\n", notes[i]);
+  }
+  if (notes.size() > kShown) {
+    print_message("tapir: note: and {} more left out\n", notes.size() - kShown);
+  }
 }
 
 bool output_is_terminal() {

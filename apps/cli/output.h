@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -34,6 +35,9 @@ template <typename... Args>
 void print_message(fmt::format_string<Args...> format, Args&&... args) {
   write_message(fmt::format(format, std::forward<Args>(args)...));
 }
+
+// Writes a line for each to standard error, but only how many there are behind the first few.
+void print_notes(const std::vector<std::string>& notes);
 
 // Whether people read it, rather than a file or a program.
 bool output_is_terminal();

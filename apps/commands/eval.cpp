@@ -9,7 +9,6 @@
 #include "apps/commands/command.h"
 #include "apps/data/dataset.h"
 #include "apps/data/sliding_evaluation.h"
-#include "apps/data/text_files.h"
 #include "apps/training/checkpoint.h"
 #include "backends/cpu/threads.h"
 #include "backends/registry.h"
@@ -30,6 +29,7 @@ struct EvalCommand {
   std::string run;
   std::string checkpoint;
   std::vector<std::string> data;
+  std::string jsonl_field = "text";
   int64_t stride = 0;
   int64_t batch = 8;
   int64_t batches = 200;
@@ -41,9 +41,9 @@ struct EvalCommand {
 std::vector<Setting> settings(EvalCommand& c) {
   return {
       {"evaluation", "data", &c.data,
-       "Text file or folder to predict; may be given several times. Without any: the validation "
-       "text "
-       "of the run"},
+       "Text files, folders and quoted patterns to predict, - for standard input, or token files. "
+       "Without any: the validation text of the run"},
+      {"evaluation", "jsonl-field", &c.jsonl_field, "Where .jsonl files have their text"},
       {"evaluation", "stride", &c.stride, "Tokens between windows; 0: half the context", 0, 1e9},
       {"evaluation", "batch", &c.batch, "Windows at once", 1, 65536},
       {"evaluation", "batches", &c.batches, "Most batches of the run's validation text", 1, 1e9},
@@ -88,10 +88,8 @@ Evaluation evaluate_run(const EvalCommand& command, const LoadedModel& model) {
 }
 
 Evaluation evaluate_text(const EvalCommand& command, const LoadedModel& model) {
-  TokenSequence tokens(model.tokenizer->vocab_size());
-  const TextFiles files = read_text_files(command.data);
-  for (const std::string& note : files.notes) print_message("tapir: note: {}\n", note);
-  for (const TextFile& file : files.files) append_document(*model.tokenizer, file.text, tokens);
+  const TokenData data = DataFiles(command.data, command.jsonl_field).load(*model.tokenizer);
+  print_notes(data.notes);
   const int64_t context = model.model->config().max_seq_len;
   const SlidingOptions options{.context = context,
                                .stride = command.stride > 0 ? command.stride : (context + 1) / 2,
@@ -102,7 +100,7 @@ Evaluation evaluate_text(const EvalCommand& command, const LoadedModel& model) {
       write_token(*model.tokenizer, position, id, nats);
     };
   }
-  return evaluate_sliding(*model.model, tokens, *model.tokenizer, options, on_token);
+  return evaluate_sliding(*model.model, data.tokens, *model.tokenizer, options, on_token);
 }
 
 int evaluate(const EvalCommand& command) {

@@ -138,10 +138,13 @@ void print_stats(const WriterStats& stats) {
 void print_overlap(const LoadedModel& model, const std::string& text) {
   OverlapFinder finder(text);
   int64_t bytes = 0;
-  for (const std::string& document : training_texts(model.info.config.data)) {
-    finder.search(document);
-    bytes += static_cast<int64_t>(document.size());
-  }
+  read_training_text(
+      model.info.config.data, *model.tokenizer,
+      [&](std::string_view portion) {
+        finder.search(portion);
+        bytes += static_cast<int64_t>(portion.size());
+      },
+      [&] { finder.end_text(); });
   print_message("longest passage that is also in the {} of training text: {} of {} bytes, {}\n",
                 format_bytes(static_cast<double>(bytes)), finder.longest().size(), text.size(),
                 nlohmann::json(displayed(finder.longest())).dump());

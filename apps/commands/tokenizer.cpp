@@ -13,11 +13,11 @@
 #include "apps/cli/output.h"
 #include "apps/cli/quantity.h"
 #include "apps/commands/command.h"
+#include "apps/data/text_input.h"
 #include "apps/tokenizer/bpe_trainer.h"
 #include "apps/tokenizer/char_tokenizer.h"
 #include "apps/tokenizer/stream_encoder.h"
 #include "apps/tokenizer/strict_json.h"
-#include "apps/tokenizer/text_input.h"
 #include "apps/tokenizer/token_file.h"
 #include "backends/error.h"
 
@@ -35,6 +35,7 @@ constexpr const char* kExamples = R"(Examples:
 
 struct TrainFlags {
   std::vector<std::string> data;
+  std::string jsonl_field = "text";
   std::string kind = "bpe";
   std::string vocab_size = "8192";
   std::vector<std::string> special;
@@ -46,6 +47,7 @@ struct TrainFlags {
 struct EncodeFlags {
   std::string tokenizer;
   std::vector<std::string> data = {"-"};
+  std::string jsonl_field = "text";
   std::string text;
   std::string out;
   bool parse_special = false;
@@ -60,6 +62,11 @@ struct DecodeFlags {
 
 std::unique_ptr<Tokenizer> open_tokenizer(const std::string& name) {
   return name == "byte" ? make_byte_tokenizer() : load_tokenizer(name);
+}
+
+// Tokenizers work on any bytes.
+TextInput open_input(const std::vector<std::string>& data, const std::string& jsonl_field) {
+  return TextInput(data, {.jsonl_field = jsonl_field, .any_bytes = true});
 }
 
 BpeTrainerOptions trainer_options(const TrainFlags& flags) {
@@ -77,21 +84,20 @@ BpeTrainerOptions trainer_options(const TrainFlags& flags) {
 
 int train(const TrainFlags& flags) {
   const auto begin = std::chrono::steady_clock::now();
+  TextInput input = open_input(flags.data, flags.jsonl_field);
   std::unique_ptr<Tokenizer> tokenizer;
   TextInputSize size;
   if (flags.kind == "char") {
     CharTrainer trainer;
-    size = read_text_input(
-        flags.data, [&](std::string_view text) { trainer.add_text(text); }, [] {});
+    size = input.read([&](std::string_view text) { trainer.add_text(text); });
     require(size.bytes > 0, kOp, "there is no text to train on");
     tokenizer = trainer.train();
   } else {
     require(flags.kind == "bpe", kOp, "--kind {} is unknown; bpe and char can be trained",
             flags.kind);
     BpeTrainer trainer(trainer_options(flags));
-    size = read_text_input(
-        flags.data, [&](std::string_view text) { trainer.add_text(text); },
-        [&] { trainer.end_document(); });
+    size = input.read([&](std::string_view text) { trainer.add_text(text); },
+                      [&] { trainer.end_document(); });
     require(size.bytes > 0, kOp, "there is no text to train on");
     tokenizer = trainer.train();
     const int64_t wanted = trainer_options(flags).vocab_size;
@@ -100,6 +106,7 @@ int train(const TrainFlags& flags) {
                     wanted);
     }
   }
+  print_notes(input.notes());
   tokenizer->save(flags.out);
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
   print_output("{}: {} tokens from {} in {}; hash {}; written to {}\n", tokenizer->kind(),
@@ -131,9 +138,10 @@ int encode_to_output(const Tokenizer& tokenizer, const EncodeFlags& flags, Speci
   } else {
     StreamEncoder encoder(tokenizer, special,
                           [&](std::span<const int32_t> ids) { printer.print(ids); });
-    read_text_input(
-        flags.data, [&](std::string_view text) { encoder.add_text(text); }, [] {});
+    TextInput input = open_input(flags.data, flags.jsonl_field);
+    input.read([&](std::string_view text) { encoder.add_text(text); });
     encoder.finish();
+    print_notes(input.notes());
   }
   write_output("\n");
   return 0;
@@ -148,9 +156,10 @@ int encode(const EncodeFlags& flags) {
                         [&](std::span<const int32_t> ids) { writer.append(ids); });
   TextInputSize size;
   if (flags.text.empty()) {
-    size = read_text_input(
-        flags.data, [&](std::string_view text) { encoder.add_text(text); },
-        [&] { encoder.end_document(); });
+    TextInput input = open_input(flags.data, flags.jsonl_field);
+    size = input.read([&](std::string_view text) { encoder.add_text(text); },
+                      [&] { encoder.end_document(); });
+    print_notes(input.notes());
   } else {
     encoder.add_text(flags.text);
     encoder.end_document();
@@ -204,8 +213,7 @@ int decode(const DecodeFlags& flags) {
   std::string words;
   for (const std::string& word : flags.ids) words += word + " ";
   if (flags.ids.empty()) {
-    read_text_input(
-        {"-"}, [&](std::string_view text) { words += text; }, [] {});
+    open_input({kStandardInput}, "").read([&](std::string_view text) { words += text; });
   }
   decode_words(*tokenizer, words, special);
   return 0;
@@ -235,8 +243,12 @@ int info(const std::string& path) {
 void add_train(CLI::App& parent, Action& chosen) {
   auto flags = std::make_shared<TrainFlags>();
   CLI::App* command = parent.add_subcommand("train", "Train a tokenizer on text");
-  command->add_option("--data", flags->data, "Files and folders with text; - is standard input")
+  command
+      ->add_option("--data", flags->data,
+                   "Text files, folders and quoted patterns; - is standard input")
       ->required();
+  command->add_option("--jsonl-field", flags->jsonl_field, "Where .jsonl files have their text")
+      ->capture_default_str();
   command->add_option("--out", flags->out, "Folder to write tokenizer.json into")->required();
   command->add_option("--kind", flags->kind, "bpe or char")->capture_default_str();
   command
@@ -258,7 +270,11 @@ void add_encode(CLI::App& parent, Action& chosen) {
   CLI::App* command = parent.add_subcommand("encode", "Turn text into token ids");
   command->add_option("tokenizer", flags->tokenizer, "Folder or tokenizer.json, or byte")
       ->required();
-  command->add_option("--data", flags->data, "Files and folders with text; - is standard input")
+  command
+      ->add_option("--data", flags->data,
+                   "Text files, folders and quoted patterns; - is standard input")
+      ->capture_default_str();
+  command->add_option("--jsonl-field", flags->jsonl_field, "Where .jsonl files have their text")
       ->capture_default_str();
   command->add_option("--text", flags->text, "Text to encode instead");
   command->add_option("--out", flags->out,

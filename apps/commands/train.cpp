@@ -34,16 +34,6 @@ Ctrl-C finishes the step, saves it and says how to continue; a second one stops 
   return text;
 }
 
-void note(const std::vector<std::string>& notes) {
-  constexpr size_t kShown = 5;
-  for (size_t i = 0; i < std::min(notes.size(), kShown); ++i) {
-    print_message("tapir: note: {}\n", notes[i]);
-  }
-  if (notes.size() > kShown) {
-    print_message("tapir: note: and {} more left out\n", notes.size() - kShown);
-  }
-}
-
 // What was chosen, with a line more when "auto" did not find what it looked for.
 std::string describe_device(const TrainingConfig& training, Device device) {
   const int threads = cpu::threads();
@@ -67,14 +57,14 @@ void resolve(TrainRequest& request, const Flags& flags, const RunFolder& folder,
   if (!request.resume) return resolve_new_run(request, flags);
   std::vector<std::string> notes;
   checkpoint = folder.newest_intact_checkpoint(notes);
-  note(notes);
+  print_notes(notes);
   resolve_resumed_run(request, flags, read_checkpoint_info(checkpoint).config);
 }
 
 void note_changed_data(const std::filesystem::path& checkpoint, const Dataset& data) {
   const int64_t before = read_checkpoint_info(checkpoint).train_tokens;
   if (before == data.train.size()) return;
-  note(
+  print_notes(
       {fmt::format("the training text has {} tokens now, {} when the run was saved; it goes on "
                    "with what is there now",
                    data.train.size(), before)});
@@ -100,7 +90,7 @@ int train(TrainRequest& request, const Flags& flags) {
 
   const Dataset data =
       load_dataset(config, checkpoint.empty() ? nullptr : load_checkpoint_tokenizer(checkpoint));
-  note(data.notes);
+  print_notes(data.notes);
   require_memory(config, data.tokenizer->vocab_size(), data.memory_bytes(), memory_available());
   Trainer trainer(config, data, device);
   if (!checkpoint.empty()) {

@@ -70,11 +70,17 @@ void add_data(Settings& list, DataConfig& d) {
   list.insert(list.end(),
               {
                   {group, "data", &d.paths,
-                   "Text files and folders to train on; without any, built-in stories"},
+                   "Text files, folders and quoted patterns to train on, - for standard input, or "
+                   "token files; without any, built-in stories"},
                   {group, "val-data", &d.validation_paths,
                    "Text to validate on, instead of a part of --data"},
                   {group, "val-fraction", &d.validation_fraction,
                    "Part of the text that is kept for validation", 0, 0.9},
+                  {group, "jsonl-field", &d.jsonl_field, "Where .jsonl files have their text"},
+                  {group, "sampling",
+                   choice_of(d.sampling, {"shuffled", "sequential", "random"}, parse_sampling),
+                   "Order of the text: all of it shuffled or from front to back, or pieces from "
+                   "random places"},
                   {group, "tokenizer", &d.tokenizer,
                    "How text becomes tokens: byte, char, bpe:N (as bpe:4096), or the folder of a "
                    "saved tokenizer"},

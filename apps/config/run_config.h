@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "apps/cli/setting.h"
+#include "apps/config/sampling.h"
 #include "nn/transformer_config.h"
 #include "optim/schedule.h"
 
@@ -37,6 +38,8 @@ struct DataConfig {
   std::vector<std::string> paths;             // files and folders; none: the built-in corpus
   std::vector<std::string> validation_paths;  // none: split off the training text
   double validation_fraction = 0.1;
+  std::string jsonl_field = "text";  // of .jsonl files
+  Sampling sampling = Sampling::shuffled;
   std::string tokenizer = "byte";
   int64_t corpus_bytes = 8'000'000;  // of the built-in corpus
   int64_t corpus_seed = 1;

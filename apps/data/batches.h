@@ -10,35 +10,26 @@
 
 namespace tapir::app {
 
+// The inputs begin at `begin`; `targets` tokens are predicted, from the one behind it on.
+struct Window {
+  int64_t begin = 0;
+  int64_t targets = 0;
+};
+
+// A target that does not count.
+inline constexpr int32_t kIgnored = -100;
+
 // What the model reads and what it should predict, both i32 [B, T]: the targets are the inputs one
-// token later.
+// token later. Behind the end of a window that predicts fewer than T tokens stand zeros and
+// kIgnored.
 struct Batch {
   Tensor inputs;
   Tensor targets;
-
-  int64_t tokens() const { return targets.numel(); }
+  int64_t counted = 0;  // targets that are not ignored
 };
 
-// Windows of `context` + 1 tokens that begin at the given positions.
-Batch make_batch(const TokenSequence& tokens, std::span<const int64_t> starts, int64_t context,
+Batch make_batch(const TokenSequence& tokens, std::span<const Window> windows, int64_t context,
                  Device device);
-
-// Windows at random positions. Batch `index` is a pure function of seed and index, so a resumed
-// run continues with exactly the data that the interrupted one would have seen.
-class RandomWindows {
- public:
-  // `tokens` must outlive this. Fewer than context + 1 of them are an Error that says the longest
-  // legal context; `name` says which part of the data it is about.
-  RandomWindows(const TokenSequence& tokens, std::string_view name, int64_t batch, int64_t context,
-                uint64_t seed);
-
-  Batch at(int64_t index, Device device) const;
-
- private:
-  const TokenSequence& tokens_;
-  int64_t batch_, context_;
-  uint64_t seed_;
-};
 
 // Where up to `count` windows begin that are spread evenly over the tokens, without overlap if
 // there is room: the same at each validation, so that losses can be compared.

@@ -8,8 +8,6 @@
 namespace tapir::app {
 namespace {
 
-constexpr int32_t kIgnored = -100;  // a target that does not count
-
 std::vector<FloorWindow> choose_windows(const Dataset& data, int64_t count, int64_t context) {
   if (!data.floor_windows.empty()) {
     const auto most = std::min(static_cast<size_t>(count), data.floor_windows.size());
@@ -63,25 +61,18 @@ std::optional<Evaluation> Validation::run(const nn::TransformerLM& model, bool (
 Evaluation Validation::run_batch(const nn::TransformerLM& model,
                                  std::span<const FloorWindow> windows) const {
   const Device device = model.token_embeddings.weight.device();
-  std::vector<int64_t> starts;
-  for (const FloorWindow& window : windows) starts.push_back(window.begin);
-  const Batch batch = make_batch(tokens_, starts, context_, device);
-  std::vector<int32_t> targets = batch.targets.to_ints();
   Evaluation result;
-  for (size_t row = 0; row < windows.size(); ++row) {
-    result.tokens += windows[row].tokens;
-    result.floor_bits += windows[row].bits;
-    for (int64_t column = 0; column < context_; ++column) {
-      int32_t& target = targets[row * static_cast<size_t>(context_) + static_cast<size_t>(column)];
-      if (column < windows[row].tokens) {
-        result.bytes += bytes_per_token_[static_cast<size_t>(target)];
-      } else {
-        target = kIgnored;
-      }
-    }
+  std::vector<Window> rows;
+  for (const FloorWindow& window : windows) {
+    rows.push_back({window.begin, window.tokens});
+    result.floor_bits += window.bits;
   }
-  const Tensor counted = Tensor::from(targets, batch.targets.shape(), device);
-  result.nats = cross_entropy(model(batch.inputs), counted, Reduction::sum, kIgnored).item();
+  const Batch batch = make_batch(tokens_, rows, context_, device);
+  for (const int32_t target : batch.targets.to_ints()) {
+    if (target != kIgnored) result.bytes += bytes_per_token_[static_cast<size_t>(target)];
+  }
+  result.tokens = batch.counted;
+  result.nats = cross_entropy(model(batch.inputs), batch.targets, Reduction::sum, kIgnored).item();
   return result;
 }
 

@@ -1,40 +1,47 @@
-// A long row of token ids in little memory.
+// A long row of token ids.
 #pragma once
 
-#include <cstdint>
-#include <span>
+#include <memory>
 #include <vector>
+
+#include "apps/data/token_source.h"
 
 namespace tapir::app {
 
-// Ids of a vocabulary of at most 65536 take two bytes each, others four.
+// Slices of one or more sources, one after the other. Copying shares the sources.
 class TokenSequence {
  public:
-  explicit TokenSequence(int64_t vocab_size) : wide_(vocab_size > 65536) {}
+  TokenSequence() = default;
+  // All of a source.
+  explicit TokenSequence(std::shared_ptr<const TokenSource> source);
 
-  int64_t size() const {
-    return static_cast<int64_t>(wide_ ? wide_ids_.size() : narrow_ids_.size());
-  }
-  int64_t memory_bytes() const { return size() * (wide_ ? 4 : 2); }
-  void append(std::span<const int32_t> ids) {
-    if (wide_) {
-      wide_ids_.insert(wide_ids_.end(), ids.begin(), ids.end());
-    } else {
-      narrow_ids_.insert(narrow_ids_.end(), ids.begin(), ids.end());
-    }
-  }
+  int64_t size() const { return slices_.empty() ? 0 : slices_.back().end; }
+  int64_t memory_bytes() const;
+
+  // Appends the ids [begin, begin + count) of the source.
+  void append(std::shared_ptr<const TokenSource> source, int64_t begin, int64_t count);
+  // The ids [begin, begin + count) of this one.
+  TokenSequence part(int64_t begin, int64_t count) const;
+  void append(const TokenSequence& other);
+
   // Copies tokens [begin, begin + out.size()), which must exist.
-  void copy(int64_t begin, std::span<int32_t> out) const {
-    for (size_t i = 0; i < out.size(); ++i) {
-      const size_t from = static_cast<size_t>(begin) + i;
-      out[i] = wide_ ? wide_ids_[from] : narrow_ids_[from];
-    }
-  }
+  void copy(int64_t begin, std::span<int32_t> out) const;
+
+  // Changes when the tokens do.
+  uint64_t fingerprint() const;
 
  private:
-  bool wide_;
-  std::vector<uint16_t> narrow_ids_;
-  std::vector<int32_t> wide_ids_;
+  struct Slice {
+    std::shared_ptr<const TokenSource> source;
+    int64_t begin = 0;  // in the source
+    int64_t count = 0;
+    int64_t end = 0;  // in the sequence
+  };
+
+  // The slice that holds the token.
+  size_t slice_of(int64_t position) const;
+
+  std::vector<Slice> slices_;
 };
 
 }  // namespace tapir::app

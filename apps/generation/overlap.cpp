@@ -2,7 +2,7 @@
 
 namespace tapir::app {
 
-OverlapFinder::OverlapFinder(std::string_view text) : states_(1) {
+OverlapFinder::OverlapFinder(std::string_view text) : text_(text), states_(1) {
   for (const char c : text) append(c);
 }
 
@@ -26,7 +26,8 @@ void OverlapFinder::set(int32_t state, char c, int32_t target) {
 void OverlapFinder::append(char c) {
   const auto at = [this](int32_t state) -> State& { return states_[static_cast<size_t>(state)]; };
   const auto added = static_cast<int32_t>(states_.size());
-  states_.push_back({.length = at(last_).length + 1, .link = -1, .next = {}});
+  const int32_t length = at(last_).length + 1;  // all of the text so far
+  states_.push_back({.length = length, .link = -1, .end = length, .next = {}});
   int32_t state = last_;
   for (; state >= 0 && follow(state, c) < 0; state = at(state).link) set(state, c, added);
   last_ = added;
@@ -48,19 +49,21 @@ void OverlapFinder::append(char c) {
   for (; state >= 0 && follow(state, c) == target; state = at(state).link) set(state, c, copy);
 }
 
-void OverlapFinder::search(std::string_view other) {
-  int32_t state = 0, length = 0;
-  for (size_t i = 0; i < other.size(); ++i) {
-    while (state > 0 && follow(state, other[i]) < 0) {
-      state = states_[static_cast<size_t>(state)].link;
-      length = states_[static_cast<size_t>(state)].length;
+void OverlapFinder::search(std::string_view portion) {
+  const auto at = [this](int32_t state) -> State& { return states_[static_cast<size_t>(state)]; };
+  for (const char c : portion) {
+    while (state_ > 0 && follow(state_, c) < 0) {
+      state_ = at(state_).link;
+      length_ = at(state_).length;
     }
-    if (const int32_t next = follow(state, other[i]); next >= 0) {
-      state = next;
-      ++length;
+    if (const int32_t next = follow(state_, c); next >= 0) {
+      state_ = next;
+      ++length_;
     }
-    const auto size = static_cast<size_t>(length);
-    if (size > longest_.size()) longest_ = other.substr(i + 1 - size, size);
+    const auto size = static_cast<size_t>(length_);
+    if (size > longest_.size()) {
+      longest_ = std::string_view(text_).substr(static_cast<size_t>(at(state_).end) - size, size);
+    }
   }
 }
 

@@ -13,8 +13,10 @@ class OverlapFinder {
  public:
   explicit OverlapFinder(std::string_view text);
 
-  // Looks through one more text.
-  void search(std::string_view other);
+  // Looks through the next portion of another text.
+  void search(std::string_view portion);
+  // No passage reaches across the end of a text.
+  void end_text() { state_ = length_ = 0; }
   // The longest common passage so far.
   std::string_view longest() const { return longest_; }
 
@@ -25,6 +27,7 @@ class OverlapFinder {
   struct State {
     int32_t length = 0;  // of the longest passage that leads here
     int32_t link = -1;   // the state of the longest ending of it that leads elsewhere
+    int32_t end = 0;     // where one such passage ends in the text
     std::vector<std::pair<char, int32_t>> next;
   };
 
@@ -32,9 +35,11 @@ class OverlapFinder {
   int32_t follow(int32_t state, char c) const;  // -1: no such passage
   void set(int32_t state, char c, int32_t target);
 
+  std::string text_;
   std::vector<State> states_;
   int32_t last_ = 0;
-  std::string longest_;
+  int32_t state_ = 0, length_ = 0;  // of the passage that ends here in the other text
+  std::string_view longest_;        // in text_
 };
 
 }  // namespace tapir::app

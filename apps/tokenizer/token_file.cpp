@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <string_view>
 
 #include <fcntl.h>
@@ -28,6 +29,12 @@ bool is_hex(std::string_view text) {
 }
 
 }  // namespace
+
+bool is_token_file(const std::filesystem::path& path) {
+  char magic[sizeof(Header::magic)] = {};
+  std::ifstream(path, std::ios::binary).read(magic, sizeof(magic));
+  return std::memcmp(magic, token_format::kMagic, sizeof(magic)) == 0;
+}
 
 TokenFile::TokenFile(const std::filesystem::path& path) : path_(path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -91,6 +98,7 @@ void TokenFile::read_header(const uint8_t* bytes, uint64_t file_size) {
           kOp, "the checksums of {} are corrupted", name);
   ids_ = bytes + sizeof(Header);
   checksums_ = bytes + table;
+  fingerprint_ = table_checksum ^ header.header_checksum;
   size_ = static_cast<int64_t>(header.count);
   block_count_ = static_cast<int64_t>(blocks);
   vocab_size_ = static_cast<int32_t>(header.vocab_size);
@@ -101,8 +109,9 @@ void TokenFile::read_header(const uint8_t* bytes, uint64_t file_size) {
 
 void TokenFile::require_tokenizer(const Tokenizer& tokenizer) const {
   require(tokenizer.hash() == tokenizer_hash_, kOp,
-          "{} was made with tokenizer {}, not with {}; encode the text again", path_.string(),
-          tokenizer_hash_, tokenizer.hash());
+          "{} was made with tokenizer {}, not with {}; name its folder with --tokenizer, or encode "
+          "the text again",
+          path_.string(), tokenizer_hash_, tokenizer.hash());
 }
 
 void TokenFile::read(int64_t begin, std::span<int32_t> out) const {

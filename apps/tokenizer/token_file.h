@@ -56,6 +56,9 @@ class TokenFile {
   int bytes_per_id() const { return bytes_per_id_; }
   const std::string& tokenizer_hash() const { return tokenizer_hash_; }
 
+  // Changes when the ids do: every block's checksum goes into it.
+  uint64_t fingerprint() const { return fingerprint_; }
+
   // An Error unless the file was made with this tokenizer.
   void require_tokenizer(const Tokenizer& tokenizer) const;
 
@@ -78,8 +81,12 @@ class TokenFile {
   int64_t block_count_ = 0;
   int32_t vocab_size_ = 0;
   int bytes_per_id_ = 0;
+  uint64_t fingerprint_ = 0;
   std::string tokenizer_hash_;
   std::unique_ptr<std::atomic<bool>[]> verified_;  // by block
 };
+
+// Whether a file begins as token files do.
+bool is_token_file(const std::filesystem::path& path);
 
 }  // namespace tapir::app

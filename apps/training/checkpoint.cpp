@@ -22,11 +22,24 @@ constexpr const char* kOptimizerFile = "optimizer.safetensors";
 constexpr const char* kTokenizerFile = "tokenizer.json";
 constexpr const char* kStateFile = "state.json";
 
+// Seeds use all 64 bits, which JSON numbers do not hold.
+std::string seed_text(uint64_t seed) {
+  return fmt::format("{:016x}", seed);
+}
+
+uint64_t parse_seed(const std::string& text, const std::string& what) {
+  char* end = nullptr;
+  const uint64_t seed = std::strtoull(text.c_str(), &end, 16);
+  require(*end == '\0' && text.size() == 16, kOp, "{} is no seed: {}", what, text);
+  return seed;
+}
+
 Json state_to_json(const TrainingState& state) {
-  // Seeds use all 64 bits, which JSON numbers do not hold.
   Json json = {{"step", state.step},
                {"seconds", state.seconds},
-               {"dropout_seed", fmt::format("{:016x}", state.dropout.seed())},
+               {"data_seed", seed_text(state.data.seed)},
+               {"data_windows", state.data.windows},
+               {"dropout_seed", seed_text(state.dropout.seed())},
                {"dropout_offset", state.dropout.offset()},
                {"best_loss", nullptr},
                {"best_step", state.best_step},
@@ -40,12 +53,14 @@ TrainingState state_from_json(const JsonValue& json, const std::string& where) {
   TrainingState state;
   state.step = json["step"].integer(name("step"));
   state.seconds = json["seconds"].number(name("seconds"));
-  const std::string& seed = json["dropout_seed"].string(name("dropout_seed"));
-  char* end = nullptr;
-  const uint64_t bits = std::strtoull(seed.c_str(), &end, 16);
-  require(*end == '\0' && seed.size() == 16, kOp, "{} is no seed: {}", name("dropout_seed"), seed);
-  state.dropout = Generator(
-      bits, static_cast<uint64_t>(json["dropout_offset"].integer(name("dropout_offset"))));
+  const auto seed = [&](std::string_view key) {
+    return parse_seed(json[key].string(name(key)), name(key));
+  };
+  state.data = {seed("data_seed"), json["data_windows"].integer(name("data_windows"))};
+  require(state.data.windows >= 0, kOp, "{} is negative", name("data_windows"));
+  state.dropout =
+      Generator(seed("dropout_seed"),
+                static_cast<uint64_t>(json["dropout_offset"].integer(name("dropout_offset"))));
   const JsonValue& best = json["best_loss"];
   if (!best.is_null()) state.best_loss = best.number(name("best_loss"));
   state.best_step = json["best_step"].integer(name("best_step"));

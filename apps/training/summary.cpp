@@ -23,10 +23,14 @@ std::string model_line(const RunConfig& config, const nn::TransformerConfig& c) 
 }
 
 std::string data_line(const Dataset& data) {
-  return fmt::format("{}, {} in {} document{}: {} tokens to train on, {} to validate", data.name,
-                     format_bytes(static_cast<double>(data.bytes)), data.documents,
-                     data.documents == 1 ? "" : "s", count(data.train.size()),
-                     count(data.validation.size()));
+  // Of token files neither is known.
+  const std::string text =
+      data.bytes == 0
+          ? ""
+          : fmt::format(", {} in {} document{}", format_bytes(static_cast<double>(data.bytes)),
+                        data.documents, data.documents == 1 ? "" : "s");
+  return fmt::format("{}{}: {} tokens to train on, {} to validate", data.name, text,
+                     count(data.train.size()), count(data.validation.size()));
 }
 
 std::string steps_line(const RunConfig& config, int64_t train_tokens) {

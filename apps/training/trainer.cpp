@@ -55,14 +55,16 @@ Trainer::Trainer(const RunConfig& config, const Dataset& data, Device device)
       parameters_(model_.named_parameters()),
       optimizer_(parameters_, adamw_options(config.optimizer)),
       schedule_(config.schedule()),
-      windows_(data.train, "training", config.training.batch, config.model.context,
+      sampler_(data.train, "training", config.model.context, config.data.sampling,
                seed_for(config, Purpose::batches)),
       validation_(make_validation(config, data)) {
   state_.dropout = Generator(seed_for(config, Purpose::dropout));
+  state_.data.seed = sampler_.seed();
 }
 
 void Trainer::restore(const std::filesystem::path& checkpoint) {
   state_ = read_checkpoint_info(checkpoint).state;
+  sampler_.set_seed(state_.data.seed);
   load_weights(checkpoint, model_);
   load_optimizer(checkpoint, optimizer_);
 }
@@ -87,7 +89,7 @@ StepReport Trainer::train_step() {
   DetectAnomaly::set_step(report.step);
 
   const Generator dropout_before = state_.dropout;
-  report.loss = accumulate_gradients(report.step, state_.dropout);
+  report.loss = accumulate_gradients(state_.dropout);
   if (!std::isfinite(report.loss)) explain_nonfinite("loss", dropout_before);
   try {
     report.grad_norm = clip_gradients();
@@ -99,27 +101,32 @@ StepReport Trainer::train_step() {
   optimizer_.zero_grad();
 
   state_.step = report.step;
+  state_.data.windows += windows_per_step();
   const double seconds = seconds_since(start);
   report.tokens_per_s = static_cast<double>(tokens_per_step()) / seconds;
   report.seconds = state_.seconds += seconds;
   return report;
 }
 
-// Adds up the gradients of the mean loss over all micro-batches of a step. They are equally long,
-// so the mean of their means is the mean over all tokens.
-double Trainer::accumulate_gradients(int64_t step, Generator& dropout) {
+// Adds up the gradients of the mean loss over all tokens that the micro-batches of a step predict.
+double Trainer::accumulate_gradients(Generator& dropout) {
   const TrainingConfig& training = config_.training;
   nn::ForwardContext context;
   context.dropout = config_.model.dropout > 0 ? &dropout : nullptr;
   context.checkpoint = training.checkpoint_activations;
-  double loss = 0;
+  std::vector<Batch> batches;
+  int64_t counted = 0;
   for (int64_t part = 0; part < training.accumulate; ++part) {
-    const int64_t first = training.overfit_one_batch ? 0 : (step - 1) * training.accumulate;
-    const Batch batch = windows_.at(first + part, device_);
+    const int64_t first = training.overfit_one_batch ? 0 : state_.data.windows;
+    batches.push_back(sampler_.batch(first + part * training.batch, training.batch, device_));
+    counted += batches.back().counted;
+  }
+  double loss = 0;
+  for (const Batch& batch : batches) {
     Tape tape;
     const Tensor logits = model_(batch.inputs, context);
-    const Tensor part_loss =
-        cross_entropy(logits, batch.targets) / static_cast<double>(training.accumulate);
+    const Tensor part_loss = cross_entropy(logits, batch.targets, Reduction::sum, kIgnored) /
+                             static_cast<double>(counted);
     tape.backward(part_loss);
     loss += part_loss.item();
   }
@@ -146,7 +153,7 @@ void Trainer::explain_nonfinite(std::string_view what, Generator dropout) {
     // The same step again, looking at every value.
     optimizer_.zero_grad();
     const DetectAnomaly anomaly;
-    accumulate_gradients(step, dropout);
+    accumulate_gradients(dropout);
     clip_gradients();
   } catch (const Error& error) {
     first_bad = error.what();
@@ -188,7 +195,7 @@ double Trainer::time_one_step() {
   for (int pass = 0; pass < 4 && spent < kBudget; ++pass) {
     Generator dropout = state_.dropout;
     const Clock::time_point start = Clock::now();
-    accumulate_gradients(state_.step + 1, dropout);
+    accumulate_gradients(dropout);
     optimizer_.zero_grad();
     const double seconds = seconds_since(start);
     fastest = std::min(fastest, seconds);
@@ -197,8 +204,12 @@ double Trainer::time_one_step() {
   return fastest;
 }
 
+int64_t Trainer::windows_per_step() const {
+  return config_.training.batch * config_.training.accumulate;
+}
+
 int64_t Trainer::tokens_per_step() const {
-  return config_.training.batch * config_.training.accumulate * config_.model.context;
+  return windows_per_step() * config_.model.context;
 }
 
 }  // namespace tapir::app

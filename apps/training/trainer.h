@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "apps/config/run_config.h"
-#include "apps/data/batches.h"
 #include "apps/data/dataset.h"
 #include "apps/data/evaluation.h"
+#include "apps/data/window_sampler.h"
 #include "apps/training/training_state.h"
 #include "nn/transformer.h"
 #include "optim/adamw.h"
@@ -54,13 +54,15 @@ class Trainer {
   const nn::TransformerLM& model() const { return model_; }
   const optim::AdamW& optimizer() const { return optimizer_; }
   const TrainingState& state() const { return state_; }
+  const WindowSampler& sampler() const { return sampler_; }
   int64_t tokens_per_step() const;
 
  private:
   using Clock = std::chrono::steady_clock;
 
   StepReport train_step();
-  double accumulate_gradients(int64_t step, Generator& dropout);
+  double accumulate_gradients(Generator& dropout);
+  int64_t windows_per_step() const;
   double clip_gradients();
   [[noreturn]] void explain_nonfinite(std::string_view what, Generator dropout);
   void evaluate(StepReport& report);
@@ -73,7 +75,7 @@ class Trainer {
   std::vector<NamedTensor> parameters_;
   optim::AdamW optimizer_;
   optim::Schedule schedule_;
-  RandomWindows windows_;
+  WindowSampler sampler_;
   std::optional<Validation> validation_;
   TrainingState state_;
 };

@@ -8,8 +8,16 @@
 
 namespace tapir::app {
 
+// Where a run stands in its data: the seed of the sampler, and the windows drawn so far. Together
+// they are the epoch, its permutation and the place in it (window_sampler.h).
+struct DataPosition {
+  uint64_t seed = 0;
+  int64_t windows = 0;
+};
+
 struct TrainingState {
-  int64_t step = 0;  // optimizer steps done; also the position in the data
+  int64_t step = 0;  // optimizer steps done
+  DataPosition data;
   Generator dropout;
   double seconds = 0;  // spent training, over all sessions
   std::optional<double> best_loss;
