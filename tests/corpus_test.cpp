@@ -8,6 +8,7 @@
 #include <numeric>
 #include <regex>
 #include <set>
+#include <sstream>
 #include <unordered_set>
 
 #include <gmock/gmock.h>
@@ -136,6 +137,34 @@ TEST(Corpus, HasThousandsOfWordForms) {
   const auto frequent = std::count_if(count.begin(), count.end(),
                                       [](const auto& entry) { return entry.second >= 50; });
   EXPECT_GE(frequent, 2000);
+}
+
+// "A lazy, shy, lazy mouse", "a blue blue feather": told again in one breath, a word is a mistake.
+TEST(Corpus, ListsDoNotRepeatAWord) {
+  const std::regex list("[Aa]n? ([a-z-]+), ([a-z-]+)(?:, ([a-z-]+))? [a-z]");
+  // Noises, what is practised, and sentences that meet at a comma.
+  const std::set<std::string> meant = {"tap",   "scratch", "thump", "creak", "rustle",   "clank",
+                                       "munch", "whoo",    "flap",  "round", "everybody"};
+  int lists = 0;
+  for (uint64_t i = 0; i < 500; ++i) {
+    const std::string text = story(kSeed, i).text;
+    for (std::sregex_iterator it(text.begin(), text.end(), list), end; it != end; ++it) {
+      ++lists;
+      ASSERT_NE((*it)[1], (*it)[2]) << it->str();
+      ASSERT_NE((*it)[1], (*it)[3]) << it->str();
+      ASSERT_NE((*it)[2], (*it)[3]) << it->str();
+    }
+    std::istringstream words(text);
+    std::string before, word;
+    while (words >> word) {
+      if (word == "and") continue;
+      if (word.back() == ',') word.pop_back();
+      const bool name = std::isupper(static_cast<unsigned char>(word[0])) != 0;
+      ASSERT_TRUE(name || meant.count(word) || word != before) << word << " in: " << text;
+      before = word;
+    }
+  }
+  EXPECT_GT(lists, 1000);
 }
 
 // --- Consistency over a story -------------------------------------------------------------------
@@ -268,31 +297,48 @@ TEST(CorpusEntropy, InformationOfPrefixesMatchesTheirFrequency) {
   EXPECT_GT(checked, 500);
 }
 
+// Sums, for each position in the lists of one category and length, how often it was drawn and how
+// often it should have been. What a sentence or a role has taken is not offered again, so that the
+// probabilities differ from draw to draw.
+class TallyingWriter : public grammar::Writer {
+ public:
+  struct Tally {
+    std::vector<double> hits, expected;
+  };
+  using Tallies = std::map<std::pair<std::string_view, size_t>, Tally>;
+
+  TallyingWriter(uint64_t index, Tallies& tallies) : Writer(kSeed, index), tallies_(tallies) {}
+  size_t choose(std::span<const grammar::Option> options, std::string_view category) override {
+    const size_t chosen = Writer::choose(options, category);
+    Tally& tally = tallies_[{category, options.size()}];
+    tally.hits.resize(options.size());
+    tally.expected.resize(options.size());
+    ++tally.hits[chosen];
+    double total = 0;
+    for (const grammar::Option& option : options) total += option.weight;
+    for (size_t i = 0; i < options.size(); ++i) tally.expected[i] += options[i].weight / total;
+    return chosen;
+  }
+
+ private:
+  Tallies& tallies_;
+};
+
 // Each entry of each word list is drawn as often as its weight says.
 TEST(CorpusEntropy, FrequenciesMatchTheWeights) {
-  struct Tally {
-    double trials = 0;
-    std::map<std::pair<uint32_t, uint32_t>, double> hits;  // by index and weight
-  };
-  std::map<std::pair<std::string_view, uint32_t>, Tally> tallies;
-  for (uint64_t i = 0; i < 20000; ++i) {
-    std::vector<Decision> decisions;
-    grammar::Writer writer(kSeed, i, &decisions);
+  TallyingWriter::Tallies tallies;
+  for (uint64_t i = 0; i < 10000; ++i) {
+    TallyingWriter writer(i, tallies);
     grammar::Narrator(grammar::story_grammar(), writer).tell();
-    for (const Decision& d : decisions) {
-      if (d.total < 1000) continue;  // small totals belong to several rules
-      Tally& tally = tallies[{d.category, d.total}];
-      ++tally.trials;
-      ++tally.hits[{d.index, d.weight}];
-    }
   }
   int checked = 0;
   for (const auto& [list, tally] : tallies) {
-    for (const auto& [entry, hits] : tally.hits) {
-      const double expected = tally.trials * entry.second / list.second;
+    for (size_t entry = 0; entry < tally.hits.size(); ++entry) {
+      const double expected = tally.expected[entry];
       if (expected < 50) continue;
       // Of some thousand entries the worst is about 3.5 standard deviations off; 6 is a bug.
-      EXPECT_NEAR(hits, expected, 6 * std::sqrt(expected)) << list.first << " " << entry.first;
+      EXPECT_NEAR(tally.hits[entry], expected, 6 * std::sqrt(expected))
+          << list.first << " " << entry;
       ++checked;
     }
   }
@@ -395,6 +441,22 @@ TEST(CorpusEntropy, MatchesBruteForceOnASmallGrammar) {
       before = after;
     }
   }
+}
+
+TEST(CorpusGrammar, ASentenceRepeatsAWordOnlyWhenNoneIsLeft) {
+  const auto texts = [](const char* rules) {
+    std::set<std::string> result;
+    const Grammar grammar({"@list sizes 0 adjective\nbig, big round, small"}, {rules});
+    for (const auto& entry : all_texts(grammar)) result.insert(entry.first);
+    return result;
+  };
+  using testing::ElementsAre;
+  EXPECT_THAT(texts(":story\n1 A {=sizes}, {=sizes} cat."),
+              ElementsAre("A big round, small cat.\n", "A big, small cat.\n", "A small, big cat.\n",
+                          "A small, big round cat.\n"));
+  // Two words for three places; and the next sentence may begin with either.
+  EXPECT_EQ(texts(":story\n1 A {=sizes}, {=sizes}, {=sizes} cat.").size(), 4u * 3u);
+  EXPECT_EQ(texts(":story\n1 {@one} {@one}\n:one\n1 A {=sizes} cat.").size(), 9u);
 }
 
 TEST(CorpusEntropy, AmbiguousGrammarsAreFound) {

@@ -25,6 +25,11 @@ int Grammar::fact_id(std::string_view name) {
   return facts_.try_emplace(std::string(name), static_cast<int>(facts_.size())).first->second;
 }
 
+uint32_t Grammar::word_id(std::string_view word) {
+  const auto next = static_cast<uint32_t>(words_.size());
+  return words_.try_emplace(std::string(word), next).first->second;
+}
+
 std::string Grammar::fact_name(int fact) const {
   for (const auto& [name, id] : facts_) {
     if (id == fact) return name;

@@ -28,6 +28,7 @@ enum Form : uint8_t { kPlain, kCapital, kArticle, kCapitalArticle, kForms };
 struct Entry {
   std::string text[kForms];
   uint32_t weight = 1;
+  uint32_t word = 0;  // number of its first word: "egg" and "egg cup" have the same
   const Item* item = nullptr;
 };
 
@@ -107,6 +108,7 @@ class Grammar {
   const Rule& start() const { return *rules_by_name_.at("story"); }
   size_t fact_count() const { return facts_.size(); }
   size_t item_count() const { return items_.size(); }
+  size_t word_count() const { return words_.size(); }
   std::string fact_name(int fact) const;
   const std::deque<Rule>& rules() const { return rules_; }
   const std::deque<List>& lists() const { return lists_; }
@@ -117,6 +119,7 @@ class Grammar {
 
   uint16_t attribute_id(std::string_view name);
   int fact_id(std::string_view name);
+  uint32_t word_id(std::string_view word);
   const List* find_list(std::string_view name) const;
 
   std::deque<Item> items_;
@@ -126,6 +129,7 @@ class Grammar {
   std::map<std::string, Rule*, std::less<>> rules_by_name_;
   std::map<std::string, uint16_t, std::less<>> attributes_;
   std::map<std::string, int, std::less<>> facts_;
+  std::map<std::string, uint32_t, std::less<>> words_;
 };
 
 // The grammar of the built-in corpus, compiled at the first call.

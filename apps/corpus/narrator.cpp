@@ -17,7 +17,8 @@ Narrator::Narrator(const Grammar& grammar, Chooser& chooser)
     : grammar_(grammar),
       chooser_(chooser),
       facts_(grammar.fact_count(), nullptr),
-      told_(grammar.item_count(), false) {}
+      told_(grammar.item_count(), false),
+      drawn_in_(grammar.word_count(), 0) {}
 
 void Narrator::tell() {
   call(grammar_.start());
@@ -81,6 +82,7 @@ void Narrator::expand(const std::vector<Piece>& pieces) {
 }
 
 void Narrator::call(const Rule& rule) {
+  if (!rule.is_inline) ++sentence_;
   const Alternative* taken = &rule.alternatives[choose_alternative(rule, true)];
   expand(taken->pieces);
   if (!taken->extra) return;
@@ -123,24 +125,30 @@ void Narrator::append_head(const Alternative& alternative) {
 }
 
 // A draw never repeats what the story has given a role (a second friend, place or toy is another),
-// nor what was drawn just before (no "shy, shy mouse").
+// nor a word that was drawn in the same sentence ("a lazy, shy, lazy mouse"), unless nothing else
+// is left. The reader knows all this too, so it makes no choice ambiguous.
 void Narrator::draw(const Piece& piece) {
   const List& choices = list(piece.source);
-  options_.clear();
-  indices_.clear();
-  for (uint32_t i = 0; i < choices.entries.size(); ++i) {
-    const Entry& entry = choices.entries[i];
-    if (told_[entry.item->id] || (entry.item == previous_ && choices.entries.size() > 1)) continue;
-    options_.push_back({entry.weight, entry.text[piece.form], piece.delimiter});
-    indices_.push_back(i);
-  }
+  collect_entries(choices, piece, false);
+  if (options_.empty()) collect_entries(choices, piece, true);
   if (options_.empty()) {
     throw std::logic_error("corpus grammar: nothing is left in list " + choices.name);
   }
   const Entry& entry = choices.entries[indices_[chooser_.choose(options_, choices.category)]];
-  previous_ = entry.item;
+  drawn_in_[entry.word] = sentence_;
   if (piece.bound >= 0) bind(piece.bound, entry);
   chooser_.write(entry.text[piece.form]);
+}
+
+void Narrator::collect_entries(const List& choices, const Piece& piece, bool may_repeat) {
+  options_.clear();
+  indices_.clear();
+  for (uint32_t i = 0; i < choices.entries.size(); ++i) {
+    const Entry& entry = choices.entries[i];
+    if (told_[entry.item->id] || (!may_repeat && drawn_in_[entry.word] == sentence_)) continue;
+    options_.push_back({entry.weight, entry.text[piece.form], piece.delimiter});
+    indices_.push_back(i);
+  }
 }
 
 }  // namespace tapir::app::grammar

@@ -26,6 +26,7 @@ class Narrator {
   void call(const Rule& rule);
   size_t choose_alternative(const Rule& rule, bool extras);
   void draw(const Piece& piece);
+  void collect_entries(const List& choices, const Piece& piece, bool may_repeat);
   void bind(int fact, const Entry& entry);
   void append_head(const Alternative& alternative);
 
@@ -33,7 +34,8 @@ class Narrator {
   Chooser& chooser_;
   std::vector<const Entry*> facts_;
   std::vector<bool> told_;          // by item id: bound to a fact at some time in this story
-  const Item* previous_ = nullptr;  // of the last draw
+  uint32_t sentence_ = 0;           // the number of the rule's expansion at hand
+  std::vector<uint32_t> drawn_in_;  // by word: the last sentence in which it was drawn
   // Of the choice at hand: its options, what they are the index of, and the text of their heads.
   std::vector<Option> options_;
   std::vector<uint32_t> indices_;

@@ -36,6 +36,10 @@ void take_weight(std::string_view& text, uint32_t& weight) {
   text = rest.substr(1);
 }
 
+std::string_view first_word(std::string_view text) {
+  return text.substr(0, text.find_first_of(" ,."));
+}
+
 std::string capitalised(std::string_view text) {
   std::string result(text);
   if (!result.empty()) {

@@ -20,6 +20,9 @@ bool take_number(std::string_view& text, uint32_t& number);
 // Takes `NUMBER*` from the front of the text, if it is there.
 void take_weight(std::string_view& text, uint32_t& weight);
 
+// The text up to the first space, comma or full stop.
+std::string_view first_word(std::string_view text);
+
 // The text with its first letter in upper case.
 std::string capitalised(std::string_view text);
 

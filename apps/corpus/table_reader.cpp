@@ -129,6 +129,7 @@ Entry TableReader::make_entry(std::string_view text, size_t rank, int shift,
   if (mass || plural) text.remove_prefix(1);
   Entry entry;
   entry.weight = weight;
+  entry.word = grammar_.word_id(first_word(text));
   entry.item = item;
   entry.text[kPlain] = text;
   entry.text[kCapital] = capitalised(text);
