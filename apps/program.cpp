@@ -31,6 +31,8 @@ void add_commands(CLI::App& program, Action& chosen) {
   add_train_command(program, chosen);
   add_generate_command(program, chosen);
   add_eval_command(program, chosen);
+  add_import_command(program, chosen);
+  add_export_command(program, chosen);
   add_plot_command(program, chosen);
   add_corpus_command(program, chosen);
   add_gradcheck_command(program, chosen);

@@ -2,16 +2,22 @@
 
 #include <algorithm>
 #include <bit>
-#include <fstream>
+#include <cstring>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <unordered_set>
 
 #include "autograd/atomic_file.h"
+#include "autograd/mapped_file.h"
 #include "autograd/ops.h"
 
 namespace tapir {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::ordered_json;  // keeps the order of the file
+using ReadJson = nlohmann::json;      // finds keys fast, of which a hostile file may have millions
+
+constexpr std::string_view kLoad = "load_safetensors";
 
 static_assert(std::endian::native == std::endian::little, "safetensors files are little endian");
 
@@ -44,19 +50,37 @@ struct Entry {
   uint64_t begin = 0, end = 0;
 };
 
+// The JSON tree of a header, with a key that an object has twice and deep nesting refused: the
+// parser alone would keep the last of two tensors with one name.
+class HeaderChecks {
+ public:
+  // Receives the parser's events; the message of what is wrong, if anything, is in `problem`.
+  bool operator()(int depth, ReadJson::parse_event_t event, ReadJson& parsed) {
+    if (depth > kMaxDepth) problem = "is nested too deep";
+    if (event == ReadJson::parse_event_t::object_start) keys_.emplace_back();
+    if (event == ReadJson::parse_event_t::object_end) keys_.pop_back();
+    if (event == ReadJson::parse_event_t::key && problem.empty()) {
+      const auto& key = parsed.get_ref<const std::string&>();
+      if (!keys_.back().insert(key).second) problem = fmt::format("has '{}' twice", key);
+    }
+    return true;
+  }
+
+  std::string problem;
+
+ private:
+  static constexpr int kMaxDepth = 8;
+  std::vector<std::unordered_set<std::string>> keys_;  // of the objects that are open
+};
+
 // Reads one file. Nothing that it contains is believed before it is checked.
 class Reader {
  public:
-  explicit Reader(const std::filesystem::path& path) : path_(path.string()) {
-    std::error_code error;
-    if (!std::filesystem::is_regular_file(path, error)) bad("no such file");
-    file_size_ = std::filesystem::file_size(path, error);
-    file_.open(path, std::ios::binary);
-    if (error || !file_.good()) bad("cannot be opened; check its permissions");
-  }
+  explicit Reader(const std::filesystem::path& path)
+      : path_(path.string()), file_(std::make_shared<MappedFile>(path, kLoad)) {}
 
   SafetensorsFile read() {
-    const Json header = read_header();
+    const ReadJson header = read_header();
     SafetensorsFile result;
     std::vector<Entry> entries;
     for (const auto& item : header.items()) {
@@ -74,32 +98,29 @@ class Reader {
  private:
   template <typename... Args>
   [[noreturn]] void bad(fmt::format_string<Args...> format, Args&&... args) const {
-    fail("load_safetensors", "{}: {}", path_, fmt::format(format, std::forward<Args>(args)...));
+    fail(kLoad, "{}: {}", path_, fmt::format(format, std::forward<Args>(args)...));
   }
 
-  void read_bytes(uint64_t offset, void* to, uint64_t count) {
-    const auto size = static_cast<std::streamsize>(count);
-    file_.seekg(static_cast<std::streamoff>(offset));
-    file_.read(static_cast<char*>(to), size);
-    if (file_.gcount() != size) bad("could only read {} of {} bytes", file_.gcount(), count);
-  }
-
-  Json read_header() {
+  ReadJson read_header() {
     uint64_t length = 0;
-    if (file_size_ < sizeof length) bad("{} bytes are too few for a safetensors file", file_size_);
-    read_bytes(0, &length, sizeof length);
-    if (length > kMaxHeader || length > file_size_ - sizeof length) {
+    if (file_->size() < sizeof length) {
+      bad("{} bytes are too few for a safetensors file", file_->size());
+    }
+    std::memcpy(&length, file_->data(), sizeof length);
+    if (length > kMaxHeader || length > file_->size() - sizeof length) {
       bad("not a safetensors file, or a truncated one");
     }
-    std::string text(length, '\0');
-    read_bytes(sizeof length, text.data(), length);
     data_start_ = sizeof length + length;
-    Json header = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+    HeaderChecks checks;
+    const ReadJson header = ReadJson::parse(file_->data() + sizeof length,
+                                            file_->data() + data_start_, std::ref(checks),
+                                            /*allow_exceptions=*/false);
+    if (!checks.problem.empty()) bad("its header {}", checks.problem);
     if (!header.is_object()) bad("not a safetensors file; its header is not a JSON object");
     return header;
   }
 
-  Metadata parse_metadata(const Json& json) const {
+  Metadata parse_metadata(const ReadJson& json) const {
     Metadata metadata;
     if (!json.is_object()) bad("__metadata__ must be an object of strings");
     for (const auto& item : json.items()) {
@@ -109,7 +130,7 @@ class Reader {
     return metadata;
   }
 
-  Entry parse_entry(const std::string& name, const Json& json) const {
+  Entry parse_entry(const std::string& name, const ReadJson& json) const {
     if (!json.is_object()) bad("tensor '{}' is not described by an object", name);
     Entry entry;
     entry.name = name;
@@ -131,7 +152,7 @@ class Reader {
     if (offsets.size() != 2 || offsets[0] > offsets[1]) {
       bad("tensor '{}' has no valid data_offsets", name);
     }
-    if (offsets[1] > file_size_ - data_start_) {
+    if (offsets[1] > file_->size() - data_start_) {
       bad("tensor '{}' lies outside the file; it is truncated or damaged", name);
     }
     entry.begin = offsets[0];
@@ -143,7 +164,7 @@ class Reader {
     return entry;
   }
 
-  DType parse_dtype_of(const std::string& name, const Json& json) const {
+  DType parse_dtype_of(const std::string& name, const ReadJson& json) const {
     const auto found = json.find("dtype");
     if (found == json.end() || !found->is_string()) bad("tensor '{}' has no dtype", name);
     const auto text = found->get<std::string>();
@@ -153,12 +174,12 @@ class Reader {
     bad("tensor '{}' has dtype {}; only F64, F32, BF16, F16, I32 and BOOL are read", name, text);
   }
 
-  std::vector<uint64_t> parse_integers(const std::string& name, const Json& json,
+  std::vector<uint64_t> parse_integers(const std::string& name, const ReadJson& json,
                                        const char* key) const {
     const auto found = json.find(key);
     if (found == json.end() || !found->is_array()) bad("tensor '{}' has no {}", name, key);
     std::vector<uint64_t> values;
-    for (const Json& value : *found) {
+    for (const ReadJson& value : *found) {
       if (!value.is_number_unsigned()) {
         bad("tensor '{}': its {} must be integers that are not negative", name, key);
       }
@@ -181,16 +202,27 @@ class Reader {
       }
       end = entry.end;
     }
-    const uint64_t size = file_size_ - data_start_;
+    const uint64_t size = file_->size() - data_start_;
     if (end != size) bad("the last {} of {} bytes belong to no tensor", size - end, size);
   }
 
-  Tensor read_tensor(const Entry& entry) {
-    Tensor tensor = Tensor::empty(entry.shape, entry.dtype);
+  // A tensor in the mapped file itself, where its elements lie as the processor wants them.
+  Tensor read_tensor(const Entry& entry) const {
+    unsigned char* const source = file_->data() + data_start_ + entry.begin;
     const uint64_t bytes = entry.end - entry.begin;
+    const bool aligned = reinterpret_cast<uintptr_t>(source) % size_of(entry.dtype) == 0;
+    if (bytes > 0 && aligned && entry.dtype != DType::boolean) {
+      auto impl = std::make_shared<TensorImpl>();
+      impl->storage = std::make_shared<Storage>(file_, kCpu, source, bytes);
+      impl->shape = entry.shape;
+      impl->strides = row_major_strides(entry.shape);
+      impl->dtype = entry.dtype;
+      return Tensor(std::move(impl));
+    }
+    Tensor tensor = Tensor::empty(entry.shape, entry.dtype);
     if (bytes == 0) return tensor;
     auto* data = static_cast<unsigned char*>(tensor.view().data);
-    read_bytes(data_start_ + entry.begin, data, bytes);
+    std::memcpy(data, source, bytes);
     if (entry.dtype == DType::boolean) {  // any other byte than 0 and 1 is not a bool
       for (uint64_t i = 0; i < bytes; ++i) data[i] = data[i] != 0;
     }
@@ -198,8 +230,8 @@ class Reader {
   }
 
   std::string path_;
-  std::ifstream file_;
-  uint64_t file_size_ = 0, data_start_ = 0;
+  std::shared_ptr<MappedFile> file_;
+  uint64_t data_start_ = 0;
 };
 
 // The tensors in the order of the file: by dtype, then by name.

@@ -18,8 +18,10 @@ struct SafetensorsFile {
   Metadata metadata;
 };
 
-// Reads a whole file. Missing, truncated, foreign, overlapping or oversized content is an Error
-// that names the file and what is wrong. Dtypes F64, F32, BF16, F16, I32 and BOOL.
+// Missing, truncated, foreign, overlapping or oversized content is an Error that names the file and
+// what is wrong. Dtypes F64, F32, BF16, F16, I32 and BOOL. The tensors are the mapped file itself
+// where its alignment allows, so that opening a large file takes no time; writing to them changes
+// memory and never the file, which must not be shortened meanwhile.
 SafetensorsFile load_safetensors(const std::filesystem::path& path);
 
 // Writes to a temporary name beside `path`, syncs it to the disk and renames it, so that a reader

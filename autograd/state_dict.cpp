@@ -29,8 +29,8 @@ class Problems {
 
 }  // namespace
 
-void load_tensors(std::string_view op, const std::vector<NamedTensor>& targets,
-                  const StateDict& state) {
+void check_tensors(std::string_view op, const std::vector<NamedTensor>& targets,
+                   const StateDict& state) {
   Problems problems;
   std::set<std::string_view> known;
   for (const NamedTensor& target : targets) {
@@ -52,7 +52,11 @@ void load_tensors(std::string_view op, const std::vector<NamedTensor>& targets,
   for (const auto& entry : state)
     if (!known.count(entry.first)) problems.add("unexpected " + entry.first);
   problems.raise(op);
+}
 
+void load_tensors(std::string_view op, const std::vector<NamedTensor>& targets,
+                  const StateDict& state) {
+  check_tensors(op, targets, state);
   NoGrad pause;
   for (const NamedTensor& target : targets) Tensor(target.tensor).copy_(state.at(target.name));
 }

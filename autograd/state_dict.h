@@ -17,9 +17,12 @@ struct NamedTensor {
 
 using StateDict = std::map<std::string, Tensor>;
 
+// Missing, unexpected and mis-shaped keys of `state` are one Error that lists them all.
+void check_tensors(std::string_view op, const std::vector<NamedTensor>& targets,
+                   const StateDict& state);
+
 // Copies the values of `state` into the targets of the same name, converting dtype and device.
-// Missing, unexpected and mis-shaped keys are one Error that lists them all, before anything is
-// written.
+// An Error as of check_tensors() comes before anything is written.
 void load_tensors(std::string_view op, const std::vector<NamedTensor>& targets,
                   const StateDict& state);
 

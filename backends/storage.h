@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "backends/device.h"
 
@@ -32,8 +33,13 @@ class Allocator {
 class Storage {
  public:
   Storage(Allocator& allocator, Device device, size_t bytes)
-      : allocator_(allocator), device_(device), bytes_(bytes), data_(allocator.allocate(bytes)) {}
-  ~Storage() { allocator_.deallocate(data_, bytes_); }
+      : allocator_(&allocator), device_(device), bytes_(bytes), data_(allocator.allocate(bytes)) {}
+  // Memory that `owner` holds, such as a mapped file: writable, and aligned to its elements.
+  Storage(std::shared_ptr<const void> owner, Device device, void* data, size_t bytes)
+      : owner_(std::move(owner)), device_(device), bytes_(bytes), data_(data) {}
+  ~Storage() {
+    if (allocator_ != nullptr) allocator_->deallocate(data_, bytes_);
+  }
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
 
@@ -46,7 +52,8 @@ class Storage {
   void bump_version() { ++version_; }
 
  private:
-  Allocator& allocator_;
+  Allocator* allocator_ = nullptr;  // null: the memory is the owner's
+  std::shared_ptr<const void> owner_;
   Device device_;
   size_t bytes_;
   void* data_;

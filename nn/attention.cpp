@@ -32,12 +32,12 @@ CausalSelfAttention::CausalSelfAttention(const AttentionConfig& config, int64_t 
     : q_proj(config.d_model, config.d_model, generator, config.qkv_bias, dtype, device),
       k_proj(config.d_model, kv_width, generator, config.qkv_bias, dtype, device),
       v_proj(config.d_model, kv_width, generator, config.qkv_bias, dtype, device),
-      output_proj(config.d_model, config.d_model, generator, Bias::no, dtype, device),
+      output_proj(config.d_model, config.d_model, generator, config.output_bias, dtype, device),
       n_heads_(config.n_heads),
       n_kv_heads_(config.n_kv_heads.value_or(config.n_heads)) {
   if (config.rope_theta) {
     rope.emplace(config.d_model / config.n_heads, config.max_seq_len, *config.rope_theta,
-                 config.rope_layout, dtype, device);
+                 config.rope_layout, dtype, device, config.rope_scaling);
   }
 }
 

@@ -4,10 +4,11 @@
 
 namespace tapir::nn {
 
-SwiGLU::SwiGLU(int64_t d_model, int64_t d_ff, Generator& generator, DType dtype, Device device)
-    : w1(d_model, d_ff, generator, Bias::no, dtype, device),
-      w2(d_ff, d_model, generator, Bias::no, dtype, device),
-      w3(d_model, d_ff, generator, Bias::no, dtype, device) {}
+SwiGLU::SwiGLU(int64_t d_model, int64_t d_ff, Generator& generator, DType dtype, Device device,
+               Bias bias)
+    : w1(d_model, d_ff, generator, bias, dtype, device),
+      w2(d_ff, d_model, generator, bias, dtype, device),
+      w3(d_model, d_ff, generator, bias, dtype, device) {}
 
 Tensor SwiGLU::operator()(const Tensor& x) const {
   const Scope scope = enter();
@@ -21,9 +22,9 @@ void SwiGLU::visit(Visitor& visitor) {
 }
 
 FeedForward::FeedForward(int64_t d_model, int64_t d_ff, FeedForwardKind activation,
-                         Generator& generator, DType dtype, Device device)
-    : w1(d_model, d_ff, generator, Bias::no, dtype, device),
-      w2(d_ff, d_model, generator, Bias::no, dtype, device),
+                         Generator& generator, DType dtype, Device device, Bias bias)
+    : w1(d_model, d_ff, generator, bias, dtype, device),
+      w2(d_ff, d_model, generator, bias, dtype, device),
       activation_(activation) {
   require(activation != FeedForwardKind::swiglu, "feed_forward",
           "swiglu is not an activation; use the SwiGLU layer");
@@ -52,9 +53,9 @@ void FeedForward::visit(Visitor& visitor) {
 }
 
 AnyFeedForward make_feed_forward(FeedForwardKind kind, int64_t d_model, int64_t d_ff,
-                                 Generator& generator, DType dtype, Device device) {
-  if (kind == FeedForwardKind::swiglu) return SwiGLU(d_model, d_ff, generator, dtype, device);
-  return FeedForward(d_model, d_ff, kind, generator, dtype, device);
+                                 Generator& generator, DType dtype, Device device, Bias bias) {
+  if (kind == FeedForwardKind::swiglu) return SwiGLU(d_model, d_ff, generator, dtype, device, bias);
+  return FeedForward(d_model, d_ff, kind, generator, dtype, device, bias);
 }
 
 int64_t default_d_ff(FeedForwardKind kind, int64_t d_model) {

@@ -12,6 +12,19 @@ inline constexpr double kInitCut = 3.0;
 // A leaf that requires grad, from values that somebody else computed.
 Tensor parameter(Tensor values);
 
+// While one lives, layers made in this thread get weights without values, which cost neither time
+// nor memory: for models whose weights adopt_state_dict() supplies at once.
+class WithoutValues {
+ public:
+  WithoutValues();
+  ~WithoutValues();
+  WithoutValues(const WithoutValues&) = delete;
+  WithoutValues& operator=(const WithoutValues&) = delete;
+
+ private:
+  bool before_;
+};
+
 // weight [out, in]: normal with mean 0 and variance 2 / (in + out) before the cut, so that both
 // activations and gradients keep their scale. Source: Glorot and Bengio 2010.
 Tensor linear_weight(int64_t in, int64_t out, Generator& generator, DType dtype, Device device);

@@ -13,8 +13,10 @@ AttentionConfig attention_config(const TransformerConfig& config) {
   attention.n_heads = config.n_heads;
   attention.n_kv_heads = config.n_kv_heads;
   attention.qkv_bias = config.qkv_bias;
+  attention.output_bias = config.output_bias;
   attention.rope_theta = config.rope_theta;
   attention.rope_layout = config.rope_layout;
+  attention.rope_scaling = config.rope_scaling;
   attention.max_seq_len = config.max_seq_len;
   return attention;
 }
@@ -48,7 +50,7 @@ TransformerBlock::TransformerBlock(const TransformerConfig& config, Generator& g
       attn(attention_config(config), generator, dtype, device),
       ln2(make_norm(norm_config(config), dtype, device)),
       ffn(make_feed_forward(config.ffn, config.d_model, config.feed_forward_width(), generator,
-                            dtype, device)),
+                            dtype, device, config.ffn_bias)),
       norm_position_(config.norm_position),
       dropout_(config.dropout) {}
 

@@ -36,6 +36,7 @@ void TransformerConfig::validate() const {
     require(std::isfinite(*rope_theta) && *rope_theta > 0, kOp,
             "rope_theta is {}, must be positive and finite, or absent for no position embedding",
             *rope_theta);
+    rope_scaling.validate();
     require(head_dim() % 2 == 0, kOp,
             "rope rotates pairs, but the head dimension d_model / n_heads = {} / {} = {} is odd",
             d_model, n_heads, head_dim());
@@ -46,9 +47,12 @@ void TransformerConfig::validate() const {
 int64_t TransformerConfig::parameter_count() const {
   const int64_t kv_width = head_dim() * kv_heads();
   const int64_t attention_biases = qkv_bias == Bias::yes ? d_model + 2 * kv_width : 0;
-  const int64_t attention = 2 * d_model * (d_model + kv_width) + attention_biases;
+  const int64_t output_biases = output_bias == Bias::yes ? d_model : 0;
+  const int64_t attention = 2 * d_model * (d_model + kv_width) + attention_biases + output_biases;
   const int64_t matrices = ffn == FeedForwardKind::swiglu ? 3 : 2;
-  const int64_t feed_forward = matrices * d_model * feed_forward_width();
+  const int64_t feed_forward_biases =
+      ffn_bias == Bias::yes ? d_model + (matrices - 1) * feed_forward_width() : 0;
+  const int64_t feed_forward = matrices * d_model * feed_forward_width() + feed_forward_biases;
   int64_t norm_size = 0;
   if (norm == NormKind::rms) norm_size = d_model;
   if (norm == NormKind::layer) norm_size = norm_bias == Bias::yes ? 2 * d_model : d_model;

@@ -7,6 +7,7 @@
 #include "nn/feed_forward.h"
 #include "nn/norm.h"
 #include "nn/options.h"
+#include "nn/rope_scaling.h"
 
 namespace tapir::nn {
 
@@ -26,8 +27,11 @@ struct TransformerConfig {
   FeedForwardKind ffn = FeedForwardKind::swiglu;
   std::optional<double> rope_theta = 10000.0;  // absent: no position embedding (NoPE)
   RopeLayout rope_layout = RopeLayout::interleaved;
+  RopeScaling rope_scaling;
   bool tie_embeddings = false;  // the LM head is the embedding matrix
   Bias qkv_bias = Bias::no;
+  Bias output_bias = Bias::no;  // of the attention's output projection
+  Bias ffn_bias = Bias::no;
   double dropout = 0.0;  // of the embeddings and of every sublayer's output
 
   int64_t head_dim() const { return d_model / n_heads; }

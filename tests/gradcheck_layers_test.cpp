@@ -83,11 +83,13 @@ TEST(GradcheckLayers, Rotary) {
 
 TEST(GradcheckLayers, FeedForward) {
   Generator generator(3);
-  SwiGLU gated(4, 6, generator, DType::f64);
-  check_layer(gated, {2, 3, 4});
+  for (const Bias bias : {Bias::no, Bias::yes}) {
+    SwiGLU gated(4, 6, generator, DType::f64, kCpu, bias);
+    check_layer(gated, {2, 3, 4});
+  }
   for (const auto kind : {FeedForwardKind::silu, FeedForwardKind::relu, FeedForwardKind::gelu,
                           FeedForwardKind::gelu_tanh}) {
-    FeedForward layer(4, 6, kind, generator, DType::f64);
+    FeedForward layer(4, 6, kind, generator, DType::f64, kCpu, Bias::yes);
     check_layer(layer, {2, 3, 4});
   }
 }
@@ -99,7 +101,9 @@ TEST(GradcheckLayers, CausalSelfAttention) {
     config.n_heads = 4;
     config.n_kv_heads = kv_heads;
     config.qkv_bias = Bias::yes;
+    config.output_bias = Bias::yes;
     config.rope_theta = 30.0;
+    config.rope_scaling = {RopeScalingKind::llama3, 4.0, 0.5, 2.0, 8};
     config.max_seq_len = 5;
     Generator generator(4);
     CausalSelfAttention layer(config, generator, DType::f64);

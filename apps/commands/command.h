@@ -16,6 +16,8 @@ void add_info_command(CLI::App& program, Action& chosen);
 void add_selftest_command(CLI::App& program, Action& chosen);
 void add_corpus_command(CLI::App& program, Action& chosen);
 void add_eval_command(CLI::App& program, Action& chosen);
+void add_import_command(CLI::App& program, Action& chosen);
+void add_export_command(CLI::App& program, Action& chosen);
 void add_plot_command(CLI::App& program, Action& chosen);
 void add_tokenizer_command(CLI::App& program, Action& chosen);
 

@@ -9,7 +9,7 @@
 #include "apps/commands/command.h"
 #include "apps/data/dataset.h"
 #include "apps/data/sliding_evaluation.h"
-#include "apps/training/checkpoint.h"
+#include "apps/interchange/open_model.h"
 #include "backends/cpu/threads.h"
 #include "backends/registry.h"
 
@@ -80,6 +80,9 @@ std::string describe(const Evaluation& e, double seconds) {
 
 Evaluation evaluate_run(const EvalCommand& command, const LoadedModel& model) {
   require(!command.per_token, "eval", "--per-token needs a text; give one with --data");
+  require(model.info.train_tokens > 0, "eval",
+          "{} was not trained by this program and has no validation text; give a text with --data",
+          command.run);
   RunConfig config = model.info.config;
   config.training.eval_batches = command.batches;
   const Dataset data = load_dataset(config, model.tokenizer);
@@ -106,7 +109,7 @@ Evaluation evaluate_text(const EvalCommand& command, const LoadedModel& model) {
 int evaluate(const EvalCommand& command) {
   if (command.threads > 0) cpu::set_threads(static_cast<int>(command.threads));
   const LoadedModel model =
-      load_model(find_checkpoint(command.run, command.checkpoint), choose_device(command.device));
+      open_model(command.run, command.checkpoint, choose_device(command.device));
   const auto start = std::chrono::steady_clock::now();
   const Evaluation result =
       command.data.empty() ? evaluate_run(command, model) : evaluate_text(command, model);

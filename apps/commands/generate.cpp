@@ -12,6 +12,7 @@
 #include "apps/generation/overlap.h"
 #include "apps/generation/prompt.h"
 #include "apps/generation/writer_settings.h"
+#include "apps/interchange/open_model.h"
 #include "apps/tokenizer/file_io.h"
 #include "apps/tokenizer/utf8_stream.h"
 #include "backends/cpu/threads.h"
@@ -188,7 +189,7 @@ int generate(GenerateCommand& command) {
   command.options.sampling.validate();
   if (command.threads > 0) cpu::set_threads(static_cast<int>(command.threads));
   const LoadedModel model =
-      load_model(find_checkpoint(command.run, command.checkpoint), choose_device(command.device));
+      open_model(command.run, command.checkpoint, choose_device(command.device));
   if (command.interactive) {
     run_interactive(model, command.options);
     return 0;

@@ -49,6 +49,7 @@ void add_model(Settings& list, ModelConfig& m) {
            choice_of(m.norm_position, {"pre", "post"}, nn::parse_norm_position),
            "Before or after each sublayer"},
           {group, "norm-bias", &m.norm_bias, "Give LayerNorm a bias"},
+          {group, "norm-eps", &m.norm_eps, "What normalisation adds to the mean square", 1e-30, 1},
           {group, "ffn",
            choice_of(m.ffn, {"swiglu", "silu", "relu", "gelu", "gelu_tanh"},
                      nn::parse_feed_forward_kind),
@@ -57,9 +58,22 @@ void add_model(Settings& list, ModelConfig& m) {
           {group, "rope-theta", &m.rope_theta, "Base of RoPE's wavelengths", 1, 1e12},
           {group, "rope-layout", rope_layout_choice(m.rope_layout),
            "Which elements RoPE rotates together"},
+          {group, "rope-scaling",
+           choice_of(m.rope_scaling.kind, {"none", "linear", "llama3"}, nn::parse_rope_scaling),
+           "How RoPE reaches beyond the context of an earlier training"},
+          {group, "rope-factor", &m.rope_scaling.factor, "By how much RoPE's scaling stretches", 1,
+           1e6},
+          {group, "rope-low-freq-factor", &m.rope_scaling.low_freq_factor,
+           "llama3: pairs with fewer turns in the original context are stretched", 1e-3, 1e6},
+          {group, "rope-high-freq-factor", &m.rope_scaling.high_freq_factor,
+           "llama3: pairs with more turns in the original context stay as they are", 1e-3, 1e6},
+          {group, "rope-original-context", &m.rope_scaling.original_context,
+           "llama3: the context of the earlier training", 1, kMostSize},
           {group, "tie-embeddings", &m.tie_embeddings,
            "Use the embedding matrix as the output layer too"},
           {group, "qkv-bias", &m.qkv_bias, "Give the q, k and v projections a bias"},
+          {group, "output-bias", &m.output_bias, "Give attention's output projection a bias"},
+          {group, "ffn-bias", &m.ffn_bias, "Give the feed-forward layers a bias"},
           {group, "dropout", &m.dropout, "Probability of dropping an activation, below 1", 0,
            0.999999},
       });
@@ -167,11 +181,15 @@ nn::TransformerConfig ModelConfig::transformer(int64_t vocab_size) const {
   config.norm = norm;
   config.norm_position = norm_position;
   config.norm_bias = norm_bias ? nn::Bias::yes : nn::Bias::no;
+  config.norm_eps = norm_eps;
   config.ffn = ffn;
   config.rope_theta = rope ? std::optional(rope_theta) : std::nullopt;
   config.rope_layout = rope_layout;
+  config.rope_scaling = rope_scaling;
   config.tie_embeddings = tie_embeddings;
   config.qkv_bias = qkv_bias ? nn::Bias::yes : nn::Bias::no;
+  config.output_bias = output_bias ? nn::Bias::yes : nn::Bias::no;
+  config.ffn_bias = ffn_bias ? nn::Bias::yes : nn::Bias::no;
   config.dropout = dropout;
   return config;
 }

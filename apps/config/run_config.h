@@ -23,12 +23,16 @@ struct ModelConfig {
   nn::NormKind norm = nn::NormKind::rms;
   nn::NormPosition norm_position = nn::NormPosition::pre;
   bool norm_bias = true;  // of LayerNorm
+  double norm_eps = 1e-5;
   nn::FeedForwardKind ffn = nn::FeedForwardKind::swiglu;
   bool rope = true;  // false: no position embedding (NoPE)
   double rope_theta = 10000;
   RopeLayout rope_layout = RopeLayout::interleaved;
+  nn::RopeScaling rope_scaling;
   bool tie_embeddings = false;
   bool qkv_bias = false;
+  bool output_bias = false;
+  bool ffn_bias = false;
   double dropout = 0;
 
   nn::TransformerConfig transformer(int64_t vocab_size) const;

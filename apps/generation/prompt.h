@@ -9,9 +9,10 @@
 
 namespace tapir::app {
 
-// The prompt's ids. A model that was trained on several documents saw end-of-text in front of each
-// and gets it here too; one that read a single text hardly knows that token, and starts an empty
-// prompt with a new line instead.
+// The prompt's ids, behind what the tokenizer itself puts in front of every text, if anything. A
+// model that was trained on several documents saw end-of-text in front of each and gets it here
+// too; one that read a single text hardly knows that token, and starts an empty prompt with a new
+// line instead.
 std::vector<int32_t> encode_prompt(const Tokenizer& tokenizer, int64_t documents,
                                    std::string_view prompt);
 

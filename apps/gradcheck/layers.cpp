@@ -104,7 +104,8 @@ int64_t hidden_width(const GradcheckSetup& s) {
 
 void check_swiglu(const GradcheckSetup& s, const Check& check) {
   Maker maker(s);
-  nn::SwiGLU layer(s.model.d_model, hidden_width(s), maker.generator(), s.dtype, s.device);
+  const nn::Bias bias = s.model.ffn_bias ? nn::Bias::yes : nn::Bias::no;
+  nn::SwiGLU layer(s.model.d_model, hidden_width(s), maker.generator(), s.dtype, s.device, bias);
   const std::string about = fmt::format("{} -> {}", s.model.d_model, hidden_width(s));
   check_layer(layer, about, maker.sequence(), maker, check);
 }
@@ -114,8 +115,9 @@ void check_feed_forward(const GradcheckSetup& s, const Check& check) {
   for (const Kind kind : {Kind::silu, Kind::relu, Kind::gelu, Kind::gelu_tanh}) {
     if (s.model.ffn != Kind::swiglu && s.model.ffn != kind) continue;
     Maker maker(s);
+    const nn::Bias bias = s.model.ffn_bias ? nn::Bias::yes : nn::Bias::no;
     nn::FeedForward layer(s.model.d_model, hidden_width(s), kind, maker.generator(), s.dtype,
-                          s.device);
+                          s.device, bias);
     check_layer(layer, std::string(nn::name_of(kind)), maker.sequence(), maker, check);
   }
 }
@@ -157,8 +159,10 @@ void check_attention(const GradcheckSetup& s, const Check& check) {
                                  .n_heads = config.n_heads,
                                  .n_kv_heads = config.n_kv_heads,
                                  .qkv_bias = config.qkv_bias,
+                                 .output_bias = config.output_bias,
                                  .rope_theta = config.rope_theta,
                                  .rope_layout = config.rope_layout,
+                                 .rope_scaling = config.rope_scaling,
                                  .max_seq_len = s.time},
                                 maker.generator(), s.dtype, s.device);
   check_layer(layer, describe(s), maker.sequence(), maker, check);

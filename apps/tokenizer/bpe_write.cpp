@@ -35,17 +35,8 @@ std::string post_processor_json(const BpeModel& model) {
       R"({"type":"ByteLevel","add_prefix_space":true,"trim_offsets":false,"use_regex":true})";
   if (!model.begin_of_text) return byte_level;
   const int32_t id = *model.begin_of_text;
-  const std::string name = json_quote(model.tokens[static_cast<size_t>(id)]);
-  const auto part = [&name](const char* sequence, int type_id) {
-    return fmt::format(R"({{"SpecialToken":{{"id":{},"type_id":{}}}}},)"
-                       R"({{"Sequence":{{"id":"{}","type_id":{}}}}})",
-                       name, type_id, sequence, type_id);
-  };
-  const std::string first = part("A", 0);
-  return fmt::format(
-      R"({{"type":"Sequence","processors":[{},{{"type":"TemplateProcessing","single":[{}],)"
-      R"("pair":[{},{}],"special_tokens":{{{}:{{"id":{},"ids":[{}],"tokens":[{}]}}}}}}]}})",
-      byte_level, first, first, part("B", 1), name, name, id, name);
+  return fmt::format(R"({{"type":"Sequence","processors":[{},{}]}})", byte_level,
+                     template_json(model.tokens[static_cast<size_t>(id)], id));
 }
 
 }  // namespace

@@ -13,10 +13,14 @@ constexpr int32_t kByteCount = 256;
 
 class ByteTokenizer final : public Tokenizer {
  public:
-  ByteTokenizer() : Tokenizer({{kByteCount, kEndOfText}}) {}
+  explicit ByteTokenizer(bool begins_with_end_of_text)
+      : Tokenizer({{kByteCount, kEndOfText}}), begins_with_end_of_text_(begins_with_end_of_text) {}
 
   std::string kind() const override { return "byte"; }
   int32_t vocab_size() const override { return kByteCount + 1; }
+  std::optional<int32_t> begin_of_text() const override {
+    return begins_with_end_of_text_ ? std::optional(kByteCount) : std::nullopt;
+  }
 
   std::string token_bytes(int32_t id) const override {
     require(id >= 0 && id < vocab_size(), "tokenizer", "token id {} is outside 0 .. {}", id,
@@ -37,24 +41,29 @@ class ByteTokenizer final : public Tokenizer {
     texts.push_back(kEndOfText);
     return fmt::format(
         R"({{"version":"1.0","truncation":null,"padding":null,"added_tokens":{},)"
-        R"("normalizer":null,"pre_tokenizer":{},"post_processor":null,"decoder":{},)"
+        R"("normalizer":null,"pre_tokenizer":{},"post_processor":{},"decoder":{},)"
         R"("model":{{"type":"BPE","dropout":null,"unk_token":null,)"
         R"("continuing_subword_prefix":null,"end_of_word_suffix":null,"fuse_unk":false,)"
         R"("byte_fallback":false,"ignore_merges":false,"vocab":{},"merges":[]}}}})"
         "\n",
         added_tokens_json(added_tokens()),
         R"({"type":"ByteLevel","add_prefix_space":false,"trim_offsets":true,"use_regex":false})",
+        begins_with_end_of_text_ ? template_json(kEndOfText, kByteCount) : "null",
         R"({"type":"ByteLevel","add_prefix_space":true,"trim_offsets":true,"use_regex":true})",
         vocab_json(texts));
   }
 
-  std::string rules() const override { return "byte"; }
+  std::string rules() const override {
+    return begins_with_end_of_text_ ? "byte, begins with end of text" : "byte";
+  }
+
+  bool begins_with_end_of_text_;
 };
 
 }  // namespace
 
-std::unique_ptr<Tokenizer> make_byte_tokenizer() {
-  return std::make_unique<ByteTokenizer>();
+std::unique_ptr<Tokenizer> make_byte_tokenizer(bool begins_with_end_of_text) {
+  return std::make_unique<ByteTokenizer>(begins_with_end_of_text);
 }
 
 bool is_byte_tokenizer_json(const JsonValue& root) {
@@ -65,7 +74,8 @@ bool is_byte_tokenizer_json(const JsonValue& root) {
 }
 
 std::unique_ptr<Tokenizer> byte_tokenizer_from_json(const JsonValue& root) {
-  std::unique_ptr<Tokenizer> tokenizer = make_byte_tokenizer();
+  std::unique_ptr<Tokenizer> tokenizer =
+      make_byte_tokenizer(/*begins_with_end_of_text=*/!root["post_processor"].is_null());
   const JsonValue written = parse_strict_json(tokenizer_to_json(*tokenizer), "tokenizer");
   require(written == root, "tokenizer",
           "a tokenizer.json with use_regex false and without merges is a byte tokenizer's, but its "

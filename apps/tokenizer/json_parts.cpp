@@ -17,6 +17,19 @@ std::string added_tokens_json(const std::vector<AddedToken>& added) {
   return "[" + list + "]";
 }
 
+std::string template_json(const std::string& text, int32_t id) {
+  const std::string name = json_quote(text);
+  const auto part = [&name](const char* sequence, int type_id) {
+    return fmt::format(R"({{"SpecialToken":{{"id":{},"type_id":{}}}}},)"
+                       R"({{"Sequence":{{"id":"{}","type_id":{}}}}})",
+                       name, type_id, sequence, type_id);
+  };
+  const std::string first = part("A", 0);
+  return fmt::format(R"({{"type":"TemplateProcessing","single":[{}],"pair":[{},{}],)"
+                     R"("special_tokens":{{{}:{{"id":{},"ids":[{}],"tokens":[{}]}}}}}})",
+                     first, first, part("B", 1), name, name, id, name);
+}
+
 std::string vocab_json(const std::vector<std::string>& texts) {
   std::string object;
   for (size_t id = 0; id < texts.size(); ++id) {

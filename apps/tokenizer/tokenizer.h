@@ -98,8 +98,8 @@ class Tokenizer {
   AddedTokenMatcher all_;
 };
 
-// 256 bytes, id = value, and 256 = <|endoftext|>.
-std::unique_ptr<Tokenizer> make_byte_tokenizer();
+// 256 bytes, id = value, and 256 = <|endoftext|>, which may be what prompts begin with.
+std::unique_ptr<Tokenizer> make_byte_tokenizer(bool begins_with_end_of_text = false);
 
 // Reads what save wrote, a Hugging Face tokenizer.json of a byte-level BPE, or a folder with
 // GPT-2's vocab.json and merges.txt. What cannot be honoured exactly is an Error that names it.

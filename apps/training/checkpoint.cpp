@@ -1,5 +1,6 @@
 #include "apps/training/checkpoint.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "apps/cli/setting_json.h"
@@ -7,6 +8,8 @@
 #include "apps/tokenizer/file_io.h"
 #include "apps/tokenizer/strict_json.h"
 #include "autograd/serialize.h"
+#include "nn/adopt.h"
+#include "nn/init.h"
 
 namespace tapir::app {
 namespace {
@@ -72,6 +75,7 @@ TrainingState state_from_json(const JsonValue& json, const std::string& where) {
 Json info_to_json(const CheckpointContents& contents, const fs::path& folder) {
   Json files = Json::object();
   for (const char* name : {kModelFile, kOptimizerFile, kTokenizerFile}) {
+    if (!fs::exists(folder / name)) continue;
     const auto bytes = static_cast<int64_t>(fs::file_size(folder / name));
     files[name] = {{"bytes", bytes}, {"checksum", file_checksum(folder / name)}};
   }
@@ -105,8 +109,10 @@ void write_checkpoint(const fs::path& folder, const CheckpointContents& contents
   fs::remove_all(temporary, error);
   fs::create_directories(temporary, error);
   require(!error, kOp, "cannot create {}: {}", temporary.string(), error.message());
-  save_safetensors(temporary / kModelFile, contents.model.state_dict());
-  save_safetensors(temporary / kOptimizerFile, contents.optimizer.state_dict());
+  save_safetensors(temporary / kModelFile, contents.model);
+  if (!contents.optimizer.empty()) {
+    save_safetensors(temporary / kOptimizerFile, contents.optimizer);
+  }
   write_file_atomically(temporary / kTokenizerFile, tokenizer_to_json(contents.tokenizer));
   // A path in the configuration need not be valid UTF-8, which JSON has to be.
   const std::string state =
@@ -164,13 +170,31 @@ void load_optimizer(const fs::path& folder, optim::Optimizer& optimizer) {
   }
 }
 
+bool CheckpointInfo::has_optimizer() const {
+  return std::any_of(files.begin(), files.end(),
+                     [](const FileRecord& file) { return file.name == kOptimizerFile; });
+}
+
+std::unique_ptr<nn::TransformerLM> make_model(const nn::TransformerConfig& config,
+                                              const StateDict& weights, Device device) {
+  const nn::WithoutValues scope;
+  Generator unused;
+  auto model = std::make_unique<nn::TransformerLM>(config, unused, DType::f32, device);
+  nn::adopt_state_dict(*model, weights);
+  return model;
+}
+
 LoadedModel load_model(const fs::path& folder, Device device) {
   LoadedModel loaded{folder, read_checkpoint_info(folder), load_checkpoint_tokenizer(folder),
                      nullptr};
-  Generator unused;
   const auto config = loaded.info.config.model.transformer(loaded.tokenizer->vocab_size());
-  loaded.model = std::make_unique<nn::TransformerLM>(config, unused, DType::f32, device);
-  load_weights(folder, *loaded.model);
+  const fs::path path = folder / kModelFile;
+  const SafetensorsFile file = load_safetensors(path);
+  try {
+    loaded.model = make_model(config, file.tensors, device);
+  } catch (const Error& error) {
+    fail(kOp, "{} does not fit its configuration: {}", path.string(), error.what());
+  }
   return loaded;
 }
 

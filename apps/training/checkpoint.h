@@ -1,6 +1,6 @@
 // A checkpoint: a folder with everything that using or resuming a model takes.
 //   model.safetensors      the weights
-//   optimizer.safetensors  the optimizer's state
+//   optimizer.safetensors  the optimizer's state; not there for a model that was not trained here
 //   tokenizer.json         the tokenizer
 //   state.json             where training stood, the configuration, and checksums of the others
 #pragma once
@@ -22,8 +22,8 @@ struct CheckpointContents {
   const Tokenizer& tokenizer;
   int64_t documents = 0;  // that the model was trained on
   int64_t train_tokens = 0;
-  const nn::TransformerLM& model;
-  const optim::Optimizer& optimizer;
+  StateDict model;
+  StateDict optimizer;  // empty: no file is written
 };
 
 // Writes the folder under a temporary name beside `folder`, syncs it and renames it, so that it
@@ -44,7 +44,13 @@ struct CheckpointInfo {
   int64_t train_tokens = 0;
   std::string tokenizer_hash;
   std::vector<FileRecord> files;
+
+  bool has_optimizer() const;
 };
+
+// A model of that configuration whose weights are the tensors of `weights` themselves.
+std::unique_ptr<nn::TransformerLM> make_model(const nn::TransformerConfig& config,
+                                              const StateDict& weights, Device device);
 
 struct LoadedModel {
   std::filesystem::path folder;

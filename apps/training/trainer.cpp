@@ -63,10 +63,11 @@ Trainer::Trainer(const RunConfig& config, const Dataset& data, Device device)
 }
 
 void Trainer::restore(const std::filesystem::path& checkpoint) {
-  state_ = read_checkpoint_info(checkpoint).state;
+  const CheckpointInfo info = read_checkpoint_info(checkpoint);
+  state_ = info.state;
   sampler_.set_seed(state_.data.seed);
   load_weights(checkpoint, model_);
-  load_optimizer(checkpoint, optimizer_);
+  if (info.has_optimizer()) load_optimizer(checkpoint, optimizer_);
 }
 
 StopReason Trainer::run(TrainingObserver& observer) {

@@ -86,8 +86,8 @@ void TrainingSession::save(bool best) {
                 .tokenizer = *data_.tokenizer,
                 .documents = data_.documents,
                 .train_tokens = data_.train.size(),
-                .model = trainer_.model(),
-                .optimizer = trainer_.optimizer()},
+                .model = trainer_.model().state_dict(),
+                .optimizer = trainer_.optimizer().state_dict()},
                best, config_.output.keep);
   saved_step_ = trainer_.state().step;
 }

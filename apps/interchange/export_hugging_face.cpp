@@ -1,0 +1,97 @@
+#include <nlohmann/json.hpp>
+
+#include "apps/files.h"
+#include "apps/interchange/export_model.h"
+#include "apps/interchange/export_tokenizer.h"
+#include "apps/interchange/export_weights.h"
+#include "apps/interchange/llama_config.h"
+#include "apps/interchange/llama_names.h"
+#include "apps/tokenizer/file_io.h"
+#include "autograd/ops.h"
+#include "autograd/serialize.h"
+
+namespace tapir::app {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kOp = "export";
+
+// Llama has biases in q, k, v and the output projection, or in none of them: those that this model
+// lacks are zeros.
+void add_missing_biases(const ModelConfig& model, DType dtype, StateDict& tensors) {
+  if (model.qkv_bias == model.output_bias) return;
+  const int64_t head_dim = model.d_model / model.heads;
+  const int64_t kv_width = head_dim * model.kv_heads.value_or(model.heads);
+  const auto add = [&](int64_t layer, const char* name, int64_t width) {
+    const std::string key = fmt::format("layers.{}.attn.{}.bias", layer, name);
+    tensors.try_emplace(hugging_face_name(key), Tensor::zeros({width}, dtype));
+  };
+  for (int64_t layer = 0; layer < model.layers; ++layer) {
+    add(layer, "q_proj", model.d_model);
+    add(layer, "k_proj", kv_width);
+    add(layer, "v_proj", kv_width);
+    add(layer, "output_proj", model.d_model);
+  }
+}
+
+StateDict hugging_face_tensors(const LoadedModel& model, DType dtype) {
+  const ModelConfig& config = model.info.config.model;
+  StateDict tensors;
+  for (const NamedTensor& parameter : model.model->named_parameters()) {
+    tensors[hugging_face_name(parameter.name)] =
+        export_weight(parameter.name, parameter.tensor, config, RopeLayout::half_split, dtype);
+  }
+  add_missing_biases(config, dtype, tensors);
+  return tensors;
+}
+
+std::string tokenizer_config(const Tokenizer& tokenizer, const BoundaryTokens& tokens,
+                             int64_t context) {
+  Json json = {{"tokenizer_class", "PreTrainedTokenizerFast"},
+               {"model_max_length", context},
+               {"clean_up_tokenization_spaces", false},
+               {"add_bos_token", tokens.begin.has_value()},
+               {"add_eos_token", false}};
+  if (tokens.begin) json["bos_token"] = tokenizer.token_bytes(*tokens.begin);
+  if (tokens.end) json["eos_token"] = tokenizer.token_bytes(*tokens.end);
+  return json.dump(2) + "\n";
+}
+
+std::string generation_config(const BoundaryTokens& tokens) {
+  Json json = {{"do_sample", true}, {"temperature", 1.0}};
+  if (tokens.begin) json["bos_token_id"] = *tokens.begin;
+  if (tokens.end) json["eos_token_id"] = *tokens.end;
+  return json.dump(2) + "\n";
+}
+
+}  // namespace
+
+void export_hugging_face(const LoadedModel& model, const fs::path& folder, DType dtype,
+                         bool overwrite) {
+  require(overwrite || !fs::exists(folder), kOp,
+          "{} exists; choose another place with --out, or replace it with --overwrite",
+          folder.string());
+  const LlamaConfig config{model.info.config.model, model.tokenizer->vocab_size()};
+  require_llama(config.model);
+  const auto tokenizer = exportable_tokenizer(model.tokenizer, model.info.documents);
+  const BoundaryTokens tokens{tokenizer->begin_of_text(), tokenizer->end_of_text()};
+  const fs::path target = fs::absolute(folder).lexically_normal();
+  const fs::path temporary = target.parent_path() / ("." + target.filename().string() + ".new");
+  std::error_code error;
+  fs::remove_all(temporary, error);
+  fs::create_directories(temporary, error);
+  require(!error, kOp, "cannot create {}: {}", temporary.string(), error.message());
+  write_file(temporary / "config.json", llama_config_json(config, tokens, dtype));
+  write_file(temporary / "generation_config.json", generation_config(tokens));
+  write_file(temporary / "tokenizer.json", tokenizer_to_json(*tokenizer));
+  write_file(temporary / "tokenizer_config.json",
+             tokenizer_config(*tokenizer, tokens, config.model.context));
+  // transformers looks for the format here.
+  save_safetensors(temporary / "model.safetensors", hugging_face_tensors(model, dtype),
+                   {{"format", "pt"}});
+  move_folder_into_place(temporary, target);
+}
+
+}  // namespace tapir::app
