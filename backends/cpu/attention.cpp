@@ -2,6 +2,7 @@
 #include "backends/cpu/attention.h"
 
 #include <cmath>
+#include <vector>
 
 #include "backends/cpu/cpu_backend.h"
 #include "backends/cpu/f32_copy.h"
@@ -14,17 +15,20 @@ namespace {
 // maximum and sum of exponentials of each row.
 template <typename A>
 struct ForwardState {
-  A *scores, *values, *largest, *sum;
+  A *scores, *values, *largest, *sum, *product_memory;
 
-  static int64_t size(int64_t value_width) { return kQueryBlock * (kKeyBlock + value_width + 2); }
+  static int64_t size(const AttentionProblem<A>& p) {
+    return kQueryBlock * (kKeyBlock + p.value_width + 2) + p.product_memory();
+  }
   ForwardState(A* memory, int64_t value_width)
       : scores(memory),
         values(scores + kQueryBlock * kKeyBlock),
         largest(values + kQueryBlock * value_width),
-        sum(largest + kQueryBlock) {}
+        sum(largest + kQueryBlock),
+        product_memory(sum + kQueryBlock) {}
 };
 
-// Turns a row of scores into exp(score - maximum so far), and returns the factor by which sums
+// Turns a row of n scores into exp(score - maximum so far), and returns the factor by which sums
 // over earlier tiles shrink as the maximum grows.
 template <typename A>
 A update_row(A* row, int64_t n, A& largest, A& sum) {
@@ -32,32 +36,34 @@ A update_row(A* row, int64_t n, A& largest, A& sum) {
   const A highest = std::max(largest, lane_max<A>(n, [=](int64_t j) { return row[j]; }));
   const A shift = highest == kHidden ? A(0) : highest;  // nothing seen yet: exp(-inf) gives zeros
   const A factor = scalar::exp(largest - shift);
-#pragma omp simd
-  for (int64_t j = 0; j < n; ++j) row[j] = scalar::exp(row[j] - shift);
-  sum = sum * factor + lane_sum<A>(n, [=](int64_t j) { return row[j]; });
+  sum = sum * factor +
+        lane_sum<A>(n, [=](int64_t j) { return row[j] = scalar::exp(row[j] - shift); });
   largest = highest;
   return factor;
 }
 
 template <typename A>
 void attend_block(const AttentionProblem<A>& p, int64_t b, int64_t h, int64_t t,
-                  const ForwardState<A>& state, View out, A* lse) {
+                  cpu::BlasMatrix<const A> key_columns, const ForwardState<A>& state, View out,
+                  A* lse) {
   const int64_t tile_rows = std::min(kQueryBlock, p.queries - t), width = p.value_width;
   std::fill_n(state.values, tile_rows * width, A(0));
   std::fill_n(state.largest, tile_rows, -std::numeric_limits<A>::infinity());
   std::fill_n(state.sum, tile_rows, A(0));
-  const int64_t seen = p.visible(t + tile_rows - 1);
-  for (int64_t s = 0; s < seen; s += kKeyBlock) {
-    const int64_t columns = std::min(kKeyBlock, seen - s);
-    p.score_tile(b, h, t, tile_rows, s, columns, state.scores);
+  const int64_t keys = p.visible(t + tile_rows - 1);
+  for (int64_t s = 0; s < keys; s += kKeyBlock) {
+    const int64_t columns = std::min(kKeyBlock, keys - s);
+    p.score_tile(b, h, t, tile_rows, s, columns, key_columns, state.scores, state.product_memory);
     for (int64_t r = 0; r < tile_rows; ++r) {
-      const A factor =
-          update_row(state.scores + r * kKeyBlock, columns, state.largest[r], state.sum[r]);
+      A* row = state.scores + r * kKeyBlock;
+      const int64_t seen = padded(p.visible_columns(t, r, s, columns));
+      const A factor = update_row(row, seen, state.largest[r], state.sum[r]);
+      if (seen < columns) std::fill(row + seen, row + columns, A(0));
       A* values = state.values + r * width;
       for (int64_t j = 0; j < width; ++j) values[j] *= factor;
     }
     product<A>(tile_rows, width, columns, A(1), {state.scores, kKeyBlock},
-               p.rows(p.v, b, p.kv_head(h), s), A(1), {state.values, width});
+               p.rows(p.v, b, p.kv_head(h), s), A(1), {state.values, width}, state.product_memory);
   }
   const cpu::BlasMatrix<A> to = p.rows(out, b, h, t);
   for (int64_t r = 0; r < tile_rows; ++r) {
@@ -70,16 +76,25 @@ void attend_block(const AttentionProblem<A>& p, int64_t b, int64_t h, int64_t t,
 
 template <typename A>
 void attend(const AttentionProblem<A>& p, View out, View lse) {
-  cpu::load_blas();
+  if constexpr (std::is_same_v<A, double>) cpu::load_blas();
+  const int64_t kv_heads = p.batch * p.kv_heads;
+  const int64_t transposed_size = p.transposes() ? p.width * p.transposed_step() : 0;
+  const cpu::Scratch<A> transposed(kv_heads * transposed_size);
+  std::vector<cpu::BlasMatrix<const A>> key_columns(static_cast<size_t>(kv_heads));
+  cpu::parallel_for(kv_heads, p.keys * p.width, [&](int64_t item) {
+    key_columns[static_cast<size_t>(item)] = p.columns_of(
+        p.k, item / p.kv_heads, item % p.kv_heads, transposed.data() + item * transposed_size);
+  });
   const int64_t blocks = (p.queries + kQueryBlock - 1) / kQueryBlock;
-  const int64_t state_size = ForwardState<A>::size(p.value_width);
+  const int64_t state_size = ForwardState<A>::size(p);
   const cpu::Scratch<A> memory(cpu::threads() * state_size);
   const int64_t cost = std::min(kQueryBlock, p.queries) * p.keys * (p.width + p.value_width) / 8;
   cpu::parallel_for(p.batch * p.heads * blocks, cost, [&](int64_t item, int worker) {
     const int64_t t = item % blocks * kQueryBlock, head = item / blocks;
+    const int64_t b = head / p.heads, h = head % p.heads;
     const ForwardState<A> state(memory.data() + worker * state_size, p.value_width);
-    attend_block(p, head / p.heads, head % p.heads, t, state, out,
-                 lse.as<A>() + head * p.queries + t);
+    attend_block(p, b, h, t, key_columns[static_cast<size_t>(b * p.kv_heads + p.kv_head(h))], state,
+                 out, lse.as<A>() + head * p.queries + t);
   });
 }
 

@@ -7,17 +7,29 @@
 namespace tapir::TAPIR_ISA {
 namespace {
 
-// The memory of one worker: a tile of probabilities, one of score gradients, and for each row the
-// inner product of the output and its gradient.
+// The memory of one worker: a tile of probabilities, one of score gradients, for each row the inner
+// product of the output and its gradient, and the transposes of a head's keys and values.
 template <typename A>
 struct BackwardState {
-  A *probabilities, *score_grads, *delta;
+  A *probabilities, *score_grads, *delta, *product_memory, *transposed;
+  cpu::BlasMatrix<const A> key_columns{}, value_columns{};
 
-  static constexpr int64_t kSize = kQueryBlock * (2 * kKeyBlock + 1);
-  explicit BackwardState(A* memory)
+  static int64_t size(const AttentionProblem<A>& p) {
+    const int64_t transposed_size =
+        p.transposes() ? (p.width + p.value_width) * p.transposed_step() : 0;
+    return kQueryBlock * (2 * kKeyBlock + 1) + p.product_memory() + transposed_size;
+  }
+  BackwardState(A* memory, const AttentionProblem<A>& p)
       : probabilities(memory),
         score_grads(probabilities + kQueryBlock * kKeyBlock),
-        delta(score_grads + kQueryBlock * kKeyBlock) {}
+        delta(score_grads + kQueryBlock * kKeyBlock),
+        product_memory(delta + kQueryBlock),
+        transposed(product_memory + p.product_memory()) {}
+
+  void transpose_head(const AttentionProblem<A>& p, int64_t b, int64_t kv) {
+    key_columns = p.columns_of(p.k, b, kv, transposed);
+    value_columns = p.columns_of(p.v, b, kv, transposed + p.width * p.transposed_step());
+  }
 };
 
 template <typename A>
@@ -41,28 +53,35 @@ void backward_tile(const AttentionProblem<A>& p, const Gradients<A>& g, int64_t 
   const A scale = static_cast<A>(p.options.scale);
   const A* lse = g.lse.template as<A>() + (b * p.heads + h) * p.queries + t;
   const cpu::BlasMatrix<const A> grad = p.rows(g.grad, b, h, t);
-  p.score_tile(b, h, t, tile_rows, s, columns, state.probabilities);
-  product<A>(tile_rows, columns, p.value_width, A(1), grad, transpose<A>(p.rows(p.v, b, kv, s)),
-             A(0), {state.score_grads, kKeyBlock});
+  p.score_tile(b, h, t, tile_rows, s, columns, state.key_columns, state.probabilities,
+               state.product_memory);
+  product<A>(tile_rows, p.padded_columns(state.value_columns, columns), p.value_width, A(1), grad,
+             p.from_column(state.value_columns, s), A(0), {state.score_grads, kKeyBlock},
+             state.product_memory);
   for (int64_t r = 0; r < tile_rows; ++r) {
     A* row = state.probabilities + r * kKeyBlock;
     A* row_grad = state.score_grads + r * kKeyBlock;
     const bool empty = lse[r] == -std::numeric_limits<A>::infinity();
     const A shift = empty ? A(0) : lse[r], delta = state.delta[r];
+    const int64_t seen = padded(p.visible_columns(t, r, s, columns));
 #pragma omp simd
-    for (int64_t j = 0; j < columns; ++j) {
+    for (int64_t j = 0; j < seen; ++j) {
       row[j] = scalar::exp(row[j] - shift);
       row_grad[j] = scale * row[j] * (row_grad[j] - delta);
+    }
+    if (seen < columns) {
+      std::fill(row + seen, row + columns, A(0));
+      std::fill(row_grad + seen, row_grad + columns, A(0));
     }
   }
   const cpu::BlasMatrix<const A> probabilities{state.probabilities, kKeyBlock};
   const cpu::BlasMatrix<const A> score_grads{state.score_grads, kKeyBlock};
   product<A>(columns, p.value_width, tile_rows, A(1), transpose(probabilities), grad, A(1),
-             p.rows(g.dv, b, kv, s));
+             p.rows(g.dv, b, kv, s), state.product_memory);
   product<A>(columns, p.width, tile_rows, A(1), transpose(score_grads), p.rows(p.q, b, h, t), A(1),
-             p.rows(g.dk, b, kv, s));
+             p.rows(g.dk, b, kv, s), state.product_memory);
   product<A>(tile_rows, p.width, columns, A(1), score_grads, p.rows(p.k, b, kv, s), A(1),
-             p.rows(g.dq, b, h, t));
+             p.rows(g.dq, b, h, t), state.product_memory);
 }
 
 template <typename A>
@@ -85,13 +104,15 @@ void backward_block(const AttentionProblem<A>& p, const Gradients<A>& g, int64_t
 template <typename A>
 void attend_backward(const AttentionProblem<A>& p, const Gradients<A>& g) {
   if (p.batch * p.heads == 0) return;
-  cpu::load_blas();
-  const cpu::Scratch<A> memory(cpu::threads() * BackwardState<A>::kSize);
+  if constexpr (std::is_same_v<A, double>) cpu::load_blas();
+  const int64_t state_size = BackwardState<A>::size(p);
+  const cpu::Scratch<A> memory(cpu::threads() * state_size);
   const int64_t group = p.heads / p.kv_heads;
   const int64_t cost = group * p.queries * p.keys * (p.width + p.value_width) / 4;
   cpu::parallel_for(p.batch * p.kv_heads, cost, [&](int64_t item, int worker) {
     const int64_t b = item / p.kv_heads, kv = item % p.kv_heads;
-    const BackwardState<A> state(memory.data() + worker * BackwardState<A>::kSize);
+    BackwardState<A> state(memory.data() + worker * state_size, p);
+    state.transpose_head(p, b, kv);
     std::fill_n(p.rows(g.dk, b, kv, 0).data, p.keys * p.width, A(0));
     std::fill_n(p.rows(g.dv, b, kv, 0).data, p.keys * p.value_width, A(0));
     for (int64_t h = kv * group; h < (kv + 1) * group; ++h) {

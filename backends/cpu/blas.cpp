@@ -17,15 +17,13 @@ namespace {
 
 // The C interface of BLAS.
 constexpr int kRowMajor = 101, kNoTrans = 111, kTrans = 112;
-template <typename T>
 using GemmFunction = void (*)(int order, int transpose_a, int transpose_b, int m, int n, int k,
-                              T alpha, const T* a, int lda, const T* b, int ldb, T beta, T* c,
-                              int ldc);
+                              double alpha, const double* a, int lda, const double* b, int ldb,
+                              double beta, double* c, int ldc);
 
 struct Library {
   BlasInfo info;
-  GemmFunction<float> sgemm = nullptr;
-  GemmFunction<double> dgemm = nullptr;
+  GemmFunction dgemm = nullptr;
   // Of the OpenMP runtime that an OpenMP build uses; null for other builds.
   int (*omp_get_max_threads)() = nullptr;
   void (*omp_set_num_threads)(int) = nullptr;
@@ -144,10 +142,9 @@ std::unique_ptr<Library> load() {
   const TemporaryVariable one_thread("OPENBLAS_NUM_THREADS", "1");
   void* handle = open_library();
   auto library = std::make_unique<Library>();
-  library->sgemm = symbol<GemmFunction<float>>(handle, "cblas_sgemm");
-  library->dgemm = symbol<GemmFunction<double>>(handle, "cblas_dgemm");
+  library->dgemm = symbol<GemmFunction>(handle, "cblas_dgemm");
   BlasInfo& info = library->info;
-  info.path = path_of(reinterpret_cast<void*>(library->sgemm));
+  info.path = path_of(reinterpret_cast<void*>(library->dgemm));
   info.config = symbol<const char* (*)()>(handle, "openblas_get_config")();
   info.corename = symbol<const char* (*)()>(handle, "openblas_get_corename")();
   constexpr std::array kThreading = {"serial", "pthreads", "openmp"};
@@ -171,16 +168,6 @@ const Library& library() {
   return *loaded.load(std::memory_order_acquire);
 }
 
-template <typename T>
-void call(GemmFunction<T> function, int64_t m, int64_t n, int64_t k, T alpha, BlasMatrix<const T> a,
-          BlasMatrix<const T> b, T beta, BlasMatrix<T> c) {
-  const OneThread one_thread(library());
-  function(kRowMajor, a.transposed ? kTrans : kNoTrans, b.transposed ? kTrans : kNoTrans,
-           static_cast<int>(m), static_cast<int>(n), static_cast<int>(k), alpha, a.data,
-           static_cast<int>(a.ld), b.data, static_cast<int>(b.ld), beta, c.data,
-           static_cast<int>(c.ld));
-}
-
 }  // namespace
 
 const BlasInfo& load_blas() {
@@ -194,14 +181,13 @@ const BlasInfo* loaded_blas() {
   return current == nullptr ? nullptr : &current->info;
 }
 
-void gemm(int64_t m, int64_t n, int64_t k, float alpha, BlasMatrix<const float> a,
-          BlasMatrix<const float> b, float beta, BlasMatrix<float> c) {
-  call(library().sgemm, m, n, k, alpha, a, b, beta, c);
-}
-
 void gemm(int64_t m, int64_t n, int64_t k, double alpha, BlasMatrix<const double> a,
           BlasMatrix<const double> b, double beta, BlasMatrix<double> c) {
-  call(library().dgemm, m, n, k, alpha, a, b, beta, c);
+  const OneThread one_thread(library());
+  library().dgemm(kRowMajor, a.transposed ? kTrans : kNoTrans, b.transposed ? kTrans : kNoTrans,
+                  static_cast<int>(m), static_cast<int>(n), static_cast<int>(k), alpha, a.data,
+                  static_cast<int>(a.ld), b.data, static_cast<int>(b.ld), beta, c.data,
+                  static_cast<int>(c.ld));
 }
 
 }  // namespace tapir::cpu

@@ -1,4 +1,5 @@
-// OpenBLAS, loaded when the first matrix product needs it.
+// OpenBLAS, loaded when the first matrix product of f64 needs it. Those of f32 have kernels of our
+// own (packed_product.h).
 #pragma once
 
 #include <cstdint>
@@ -31,8 +32,6 @@ struct BlasMatrix {
 
 // c = alpha * a b + beta * c on this thread alone; a [m, k], b [k, n], c [m, n] not transposed.
 // Sizes must fit in int. load_blas() must have returned before.
-void gemm(int64_t m, int64_t n, int64_t k, float alpha, BlasMatrix<const float> a,
-          BlasMatrix<const float> b, float beta, BlasMatrix<float> c);
 void gemm(int64_t m, int64_t n, int64_t k, double alpha, BlasMatrix<const double> a,
           BlasMatrix<const double> b, double beta, BlasMatrix<double> c);
 

@@ -17,7 +17,7 @@ constexpr int64_t kBlockRows = 84, kBlockColumns = 2048;
 
 // An operand that fewer strips of the other one than this are multiplied with is not packed, if it
 // can be read as it is.
-constexpr int64_t kFewStrips = 6;
+constexpr int64_t kFewStrips = 10;
 
 // The size of the pieces when `size` is cut into as few equal ones as possible.
 int64_t even_piece(int64_t size, int64_t largest) {
@@ -172,6 +172,12 @@ void packed_product(int64_t m, int64_t n, int64_t k, float alpha, cpu::BlasMatri
       }
     }
   }
+}
+
+void transpose(int64_t rows, int64_t columns, const float* from, int64_t ld, float* to,
+               int64_t to_ld) {
+  for (int64_t i = 0; i < rows; i += kLanes)
+    pack_transposed({from + i * ld, ld, 1}, std::min(kLanes, rows - i), columns, to_ld, to + i);
 }
 
 }  // namespace tapir::TAPIR_ISA

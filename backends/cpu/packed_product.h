@@ -16,4 +16,9 @@ void packed_product(int64_t m, int64_t n, int64_t k, float alpha, cpu::BlasMatri
                     cpu::BlasMatrix<const float> b, bool accumulate, cpu::BlasMatrix<float> c,
                     float* memory);
 
+// to[j * to_ld + i] = from[i * ld + j] for i < rows, j < columns. Whole vectors are written: to_ld
+// must be at least `rows` rounded up to a multiple of 16, and what lies between becomes 0.
+void transpose(int64_t rows, int64_t columns, const float* from, int64_t ld, float* to,
+               int64_t to_ld);
+
 }  // namespace tapir::TAPIR_ISA

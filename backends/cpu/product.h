@@ -2,9 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <type_traits>
 
 #include "backends/cpu/blas.h"
 #include "backends/cpu/lanes.h"
+#include "backends/cpu/packed_product.h"
 
 namespace tapir::TAPIR_ISA {
 
@@ -37,17 +39,26 @@ inline void small_product(int64_t m, int64_t n, int64_t k, T alpha, cpu::BlasMat
   }
 }
 
-// Whether plain loops take less time than a call of OpenBLAS.
+// Whether plain loops take less time than packing, or than a call of OpenBLAS.
 inline bool is_small_product(int64_t m, int64_t n, int64_t k) {
   return m * n * k <= 4096 || m == 1;
 }
 
-// c = alpha * a b + beta * c, by whichever way is faster; decided by the shape alone.
+// How many elements of working memory `product` needs.
+template <typename T>
+inline int64_t product_memory(int64_t m, int64_t n, int64_t k) {
+  return std::is_same_v<T, float> ? packed_product_memory(m, n, k) : 0;
+}
+
+// c = alpha * a b + beta * c with beta 0 or 1, by whichever way is faster; decided by the type and
+// the shape alone. cpu::load_blas() must have returned before, unless T is float.
 template <typename T>
 inline void product(int64_t m, int64_t n, int64_t k, T alpha, cpu::BlasMatrix<const T> a,
-                    cpu::BlasMatrix<const T> b, T beta, cpu::BlasMatrix<T> c) {
+                    cpu::BlasMatrix<const T> b, T beta, cpu::BlasMatrix<T> c, T* memory) {
   if (is_small_product(m, n, k)) {
     small_product(m, n, k, alpha, a, b, beta, c);
+  } else if constexpr (std::is_same_v<T, float>) {
+    packed_product(m, n, k, alpha, a, b, beta != 0, c, memory);
   } else {
     cpu::gemm(m, n, k, alpha, a, b, beta, c);
   }
