@@ -18,22 +18,25 @@ const Features kOld{false, false, "Old"}, kAvx2{true, false, "Middling"},
     kAvx512{true, true, "New"};
 
 TEST(CpuFeatures, TakesTheBestThatIsThere) {
-  EXPECT_EQ(choose_isa(kAvx2, ""), Isa::avx2);
-  EXPECT_EQ(choose_isa(kAvx512, ""), Isa::avx512);
+  EXPECT_EQ(choose_isa(kAvx2, true, ""), Isa::avx2);
+  EXPECT_EQ(choose_isa(kAvx512, true, ""), Isa::avx512);
+  EXPECT_EQ(choose_isa(kAvx512, false, ""), Isa::avx2);
 }
 
 TEST(CpuFeatures, WishesOverrideDownward) {
-  EXPECT_EQ(choose_isa(kAvx512, "avx2"), Isa::avx2);
-  EXPECT_EQ(choose_isa(kAvx512, "avx512"), Isa::avx512);
-  EXPECT_EQ(choose_isa(kAvx2, "avx2"), Isa::avx2);
+  EXPECT_EQ(choose_isa(kAvx512, true, "avx2"), Isa::avx2);
+  EXPECT_EQ(choose_isa(kAvx512, true, "avx512"), Isa::avx512);
+  EXPECT_EQ(choose_isa(kAvx2, true, "avx2"), Isa::avx2);
 }
 
 TEST(CpuFeatures, Errors) {
-  expect_error([] { choose_isa(kAvx2, "avx512"); },
+  expect_error([] { choose_isa(kAvx2, true, "avx512"); },
                {"TAPIR_CPU: the processor (Middling) has no AVX-512", "use avx2"});
-  expect_error([] { choose_isa(kAvx512, "sse9"); },
+  expect_error([] { choose_isa(kAvx512, false, "avx512"); },
+               {"TAPIR_CPU: this build has no AVX-512 kernels", "use avx2"});
+  expect_error([] { choose_isa(kAvx512, true, "sse9"); },
                {"TAPIR_CPU: unknown instruction set 'sse9'", "avx2 or avx512"});
-  expect_error([] { choose_isa(kOld, ""); }, {"cpu: the processor (Old) has no AVX2"});
+  expect_error([] { choose_isa(kOld, true, ""); }, {"cpu: the processor (Old) has no AVX2"});
 }
 
 // Linux lists the same feature bits; it leaves out what the system does not support.

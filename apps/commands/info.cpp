@@ -1,3 +1,4 @@
+#include <cstdlib>
 #include <thread>
 
 #include "apps/cli/output.h"
@@ -25,9 +26,20 @@ constexpr const char* kCompiler = "clang " __clang_version__;
 constexpr const char* kCompiler = "gcc " __VERSION__;
 #endif
 
+// Which kernels are used, and why.
+std::string describe_instructions() {
+  const char* wish = std::getenv("TAPIR_CPU");
+  const bool wished = wish != nullptr && *wish != '\0';
+  return fmt::format("{} kernels ({}); the processor has AVX2{}, the build {}",
+                     cpu::name_of(cpu::chosen_isa()),
+                     wished ? "by TAPIR_CPU" : "the best that processor and build have",
+                     cpu::features().avx512 ? " and AVX-512" : "",
+                     cpu::has_avx512_kernels() ? "kernels for both" : "kernels for AVX2 only");
+}
+
 void print_blas() {
   const cpu::BlasInfo& blas = cpu::load_blas();
-  print_line("OpenBLAS", blas.path);
+  print_line("OpenBLAS", blas.path + ", for f64; f32 has kernels of its own");
   print_line("  threading",
              fmt::format("{}; one thread for each of our own loops", blas.threading));
   print_line("  kernels", fmt::format("{} (chosen by {})", blas.corename, blas.coretype_source));
@@ -40,9 +52,7 @@ int info() {
   print_line("tapir", TAPIR_VERSION);
   print_line("build", fmt::format("{}, {}", TAPIR_BUILD_TYPE, kCompiler));
   print_line("processor", features.model);
-  print_line("instructions",
-             fmt::format("{} kernels; the processor has AVX2{}", cpu::name_of(cpu::chosen_isa()),
-                         features.avx512 ? " and AVX-512" : ""));
+  print_line("instructions", describe_instructions());
   print_line("threads", fmt::format("{} (physical cores that this process may use; {} processors "
                                     "in all)",
                                     cpu::threads(), std::thread::hardware_concurrency()));

@@ -47,22 +47,33 @@ const Features& features() {
   return found;
 }
 
-Isa choose_isa(const Features& available, std::string_view wanted) {
+Isa choose_isa(const Features& available, bool avx512_built, std::string_view wanted) {
   require(available.avx2, "cpu", "the processor ({}) has no AVX2 with FMA, which tapir needs",
           available.model);
-  const Isa best = available.avx512 ? Isa::avx512 : Isa::avx2;
+  const Isa best = available.avx512 && avx512_built ? Isa::avx512 : Isa::avx2;
   if (wanted.empty()) return best;
   if (wanted == name_of(Isa::avx2)) return Isa::avx2;
   require(wanted == name_of(Isa::avx512), "TAPIR_CPU",
           "unknown instruction set '{}'; use avx2 or avx512, or unset it", wanted);
   require(available.avx512, "TAPIR_CPU", "the processor ({}) has no AVX-512; use avx2, or unset it",
           available.model);
+  require(avx512_built, "TAPIR_CPU",
+          "this build has no AVX-512 kernels; use avx2, or unset it, or build with avx512 in "
+          "TAPIR_ISA_LIST");
   return best;
+}
+
+bool has_avx512_kernels() {
+#ifdef TAPIR_WITH_AVX512
+  return true;
+#else
+  return false;
+#endif
 }
 
 Isa chosen_isa() {
   const char* wanted = std::getenv("TAPIR_CPU");
-  return choose_isa(features(), wanted == nullptr ? "" : wanted);
+  return choose_isa(features(), has_avx512_kernels(), wanted == nullptr ? "" : wanted);
 }
 
 }  // namespace tapir::cpu

@@ -21,9 +21,12 @@ constexpr std::string_view name_of(Isa isa) {
   return isa == Isa::avx2 ? "avx2" : "avx512";
 }
 
-// The best instruction set of `available`, unless `wanted` ("" for no wish; avx2, avx512) asks for
-// less. An unknown or impossible wish is an Error, as is a processor without AVX2.
-Isa choose_isa(const Features& available, std::string_view wanted);
+// Whether this build has the AVX-512 kernels; those for AVX2 it always has.
+bool has_avx512_kernels();
+
+// The best instruction set of `available` and of the build, unless `wanted` ("" for no wish; avx2,
+// avx512) asks for less. An unknown or impossible wish is an Error, as is a processor without AVX2.
+Isa choose_isa(const Features& available, bool avx512_built, std::string_view wanted);
 
 // The choice for this process: the wish is the environment variable TAPIR_CPU.
 Isa chosen_isa();
