@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # commands.sh ROOT PROGRAM: runs every command of README.md and docs/ that starts with
-# build/release/tapir, page by page and in their order, in a temporary folder. Training is cut to
-# two small steps. "<!-- sh: not run: WHY -->" before a block leaves it out.
+# build/release/tapir, page by page and in their order, in a temporary folder for each folder of
+# pages. Training is cut to two small steps. "<!-- sh: not run: WHY -->" before a block leaves it
+# out.
 set -u
 root=$1 program=$(realpath "$2")
 work=$(mktemp -d)
@@ -25,6 +26,8 @@ commands() {
 cut_short() {
   local command=$1 flag value
   case $command in
+    *" tokenizer "*) command=$(sed -E 's/--vocab-size [0-9]+/--vocab-size 300/' <<< "$command") ;;
+    *" train --resume "*) command=$(sed -E 's/--steps [0-9]+/--steps 4/' <<< "$command") ;;
     *" train "*)
       for flag in "steps 2" "batch 2" "eval-batches 1" "corpus-bytes 60000" "warmup 1"; do
         value=${flag#* } flag=${flag% *}
@@ -37,12 +40,19 @@ cut_short() {
       # A tokenizer of that size needs more text than the cut corpus has.
       command=$(sed -E 's/bpe:[0-9]+/bpe:300/' <<< "$command") ;;
     *" gradcheck "*) [[ $command == *--list* ]] || command+=" --max-elements 3" ;;
-    *" generate "*)
-      command=$(sed -E 's/--tokens [0-9]+/--tokens 8/' <<< "$command") ;;
-    *" corpus "*)
-      command=$(sed -E 's/--bytes [0-9]+/--bytes 60000/' <<< "$command") ;;
+    *" generate "*) command=$(sed -E 's/--tokens [0-9]+/--tokens 8/' <<< "$command") ;;
+    *" corpus "*) command=$(sed -E 's/--bytes [0-9]+/--bytes 60000/' <<< "$command") ;;
   esac
   echo "$command"
+}
+
+# make_folder FOLDER: the program and the texts that the pages speak of.
+make_folder() {
+  [ -e "$1/build" ] && return
+  mkdir -p "$1/build/release" "$1/texts"
+  ln -s "$program" "$1/build/release/tapir"
+  for i in $(seq 400); do echo "It was a dark night, and $i small lights went out one by one."; done |
+    tee "$1/book.txt" "$1/more.txt" > "$1/texts/one.txt"
 }
 
 cd "$root" || exit 2
@@ -50,11 +60,8 @@ mapfile -t pages < <(echo README.md; find docs -name "*.md" | sort)
 for page in "${pages[@]}"; do
   commands "$page" > "$work/list"
   [ -s "$work/list" ] || continue
-  folder=$work/$(tr '/.' '--' <<< "$page")
-  mkdir -p "$folder/build/release" "$folder/texts"
-  ln -s "$program" "$folder/build/release/tapir"
-  for i in $(seq 400); do echo "It was a dark night, and the $i small lights went out one by one."; done \
-    | tee "$folder/book.txt" "$folder/more.txt" > "$folder/texts/one.txt"
+  folder=$work/in/$(dirname "$page")  # a chapter uses what the chapters before it made
+  make_folder "$folder"
   while IFS=$'\t' read -r line command; do
     count=$((count + 1))
     run=$(cut_short "$command")
