@@ -52,22 +52,36 @@ void warn_of_slow_blas() {
   if (blas != nullptr && blas->warning) print_message("tapir: warning: {}\n", *blas->warning);
 }
 
+// `passed_over` gets a note for each checkpoint that is newer than the chosen one but damaged.
 void resolve(TrainRequest& request, const Flags& flags, const RunFolder& folder,
-             std::filesystem::path& checkpoint) {
+             std::filesystem::path& checkpoint, std::vector<std::string>& passed_over) {
   if (!request.resume) return resolve_new_run(request, flags);
-  std::vector<std::string> notes;
-  checkpoint = folder.newest_intact_checkpoint(notes);
-  print_notes(notes);
+  checkpoint = folder.newest_intact_checkpoint(passed_over);
+  print_notes(passed_over);
   resolve_resumed_run(request, flags, read_checkpoint_info(checkpoint).config);
 }
 
-void note_changed_data(const std::filesystem::path& checkpoint, const Dataset& data) {
-  const int64_t before = read_checkpoint_info(checkpoint).train_tokens;
-  if (before == data.train.size()) return;
-  print_notes(
-      {fmt::format("the training text has {} tokens now, {} when the run was saved; it goes on "
-                   "with what is there now",
-                   data.train.size(), before)});
+void note_changed_data(const CheckpointInfo& saved, const Dataset& data) {
+  if (saved.train_tokens == 0 || saved.train_data == data.train.fingerprint()) return;
+  const std::string change = saved.train_tokens == data.train.size()
+                                 ? std::string("has changed since the run was saved")
+                                 : fmt::format("has {} tokens now, {} when the run was saved",
+                                               data.train.size(), saved.train_tokens);
+  print_notes({fmt::format("the training text {}; it goes on with what is there now", change)});
+}
+
+// Says which checkpoint was chosen, and why.
+void report_resumed(const std::filesystem::path& checkpoint, const Trainer& trainer,
+                    bool newer_are_damaged) {
+  const int64_t windows = trainer.state().data.windows;
+  const WindowSampler& sampler = trainer.sampler();
+  write_output_if_read(fmt::format(
+      "resuming from step {}: {} is {}, every file as it was written\n"
+      "epoch {}, {} of its {} windows done\n",
+      trainer.state().step, checkpoint.string(),
+      newer_are_damaged ? "the newest checkpoint that is intact" : "the newest checkpoint",
+      sampler.epoch_of(windows) + 1, windows % sampler.windows_per_epoch(),
+      sampler.windows_per_epoch()));
 }
 
 int finish(StopReason reason, const TrainRequest& request, const RunFolder& folder) {
@@ -83,7 +97,8 @@ int train(TrainRequest& request, const Flags& flags) {
                                       : request.overwrite ? RunFolder::Mode::overwrite
                                                           : RunFolder::Mode::create);
   std::filesystem::path checkpoint;
-  resolve(request, flags, folder, checkpoint);
+  std::vector<std::string> passed_over;
+  resolve(request, flags, folder, checkpoint, passed_over);
   const RunConfig& config = request.config;
   if (config.training.threads > 0) cpu::set_threads(static_cast<int>(config.training.threads));
   const Device device = choose_device(config.training.device);
@@ -94,10 +109,9 @@ int train(TrainRequest& request, const Flags& flags) {
   require_memory(config, data.tokenizer->vocab_size(), data.memory_bytes(), memory_available());
   Trainer trainer(config, data, device);
   if (!checkpoint.empty()) {
-    note_changed_data(checkpoint, data);
+    note_changed_data(read_checkpoint_info(checkpoint), data);
     trainer.restore(checkpoint);
-    write_output_if_read(
-        fmt::format("resuming {} from step {}\n", folder.path().string(), trainer.state().step));
+    report_resumed(checkpoint, trainer, !passed_over.empty());
   }
   const double seconds_per_step = trainer.time_one_step();
   write_output_if_read(summary({.config = config,
@@ -108,7 +122,7 @@ int train(TrainRequest& request, const Flags& flags) {
   warn_of_slow_blas();
   if (request.dry_run) return 0;
 
-  folder.begin(config_text(settings(request.config)), trainer.state().step);
+  folder.begin(config_text(settings(request.config)), trainer.state());
   const StopSignals signals;
   TrainingSession session(config, data, trainer, folder);
   return finish(session.run(), request, folder);

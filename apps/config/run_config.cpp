@@ -22,6 +22,12 @@ Choice rope_layout_choice(RopeLayout& layout) {
           [&layout](std::string_view name) { layout = nn::parse_rope_layout(name); }};
 }
 
+Choice save_error_choice(bool& stop) {
+  return {{"continue", "stop"},
+          [&stop] { return std::string(stop ? "stop" : "continue"); },
+          [&stop](std::string_view name) { stop = name == "stop"; }};
+}
+
 Choice device_choice(std::string& device) {
   return {{"auto", "cpu", "cuda"},
           [&device] { return device; },
@@ -159,6 +165,10 @@ void add_output(Settings& list, OutputConfig& o) {
           {group, "save-every", &o.save_every,
            "Steps between checkpoints, besides the best and the last one; 0: none", 0, 1e15},
           {group, "keep", &o.keep, "Checkpoints to keep besides the best and the last one", 0, 1e9},
+          {group, "on-save-error", save_error_choice(o.stop_unsaved),
+           "What to do when something cannot be written, as on a full disk: go on with the "
+           "training "
+           "and try again at the next save, or stop"},
           {group, "sample-every", &o.sample_every, "Steps between sample texts; 0: never", 0, 1e15},
           {group, "sample-tokens", &o.sample_tokens, "Length of a sample text, in tokens", 1, 1e6},
           {group, "sample-prompt", &o.sample_prompt, "What sample texts continue"},

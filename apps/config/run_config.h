@@ -81,6 +81,7 @@ struct TrainingConfig {
 struct OutputConfig {
   int64_t save_every = 0;      // steps; besides the best and the last step
   int64_t keep = 2;            // checkpoints besides the best and the last
+  bool stop_unsaved = false;   // when a checkpoint or a measurement cannot be written
   int64_t sample_every = 500;  // steps; 0: never
   int64_t sample_tokens = 160;
   std::string sample_prompt;

@@ -45,7 +45,7 @@ std::vector<std::string> import_model(const fs::path& folder, const fs::path& ou
   if (context > 0) llama.config.context = context;
   RunConfig config = run_config(llama, folder);
   RunFolder run(out, overwrite ? RunFolder::Mode::overwrite : RunFolder::Mode::create);
-  run.begin(config_text(settings(config)), 0);
+  run.begin(config_text(settings(config)), TrainingState());
   const int64_t parameters =
       llama.config.transformer(llama.tokenizer->vocab_size()).parameter_count();
   run.save({.config = config,

@@ -4,6 +4,8 @@
 #include <system_error>
 #include <utility>
 
+#include <unistd.h>
+
 #include "apps/tokenizer/token_file.h"
 #include "apps/tokenizer/token_format.h"
 #include "apps/tokenizer/tokenizer.h"
@@ -90,7 +92,8 @@ void TokenFileWriter::finish() {
   header.header_checksum = token_format::checksum(&header, offsetof(Header, header_checksum));
   std::rewind(state_->file);
   write_bytes(&header, sizeof(header));
-  const bool closed = std::fclose(std::exchange(state_->file, nullptr)) == 0;
+  const bool synced = std::fflush(state_->file) == 0 && ::fsync(fileno(state_->file)) == 0;
+  const bool closed = std::fclose(std::exchange(state_->file, nullptr)) == 0 && synced;
   std::error_code error;
   if (closed) std::filesystem::rename(state_->temporary, state_->path, error);
   if (!closed || error) std::remove(state_->temporary.c_str());

@@ -7,6 +7,7 @@
 #include "apps/files.h"
 #include "apps/tokenizer/file_io.h"
 #include "apps/tokenizer/strict_json.h"
+#include "apps/training/sealed_text.h"
 #include "autograd/serialize.h"
 #include "nn/adopt.h"
 #include "nn/init.h"
@@ -26,23 +27,23 @@ constexpr const char* kTokenizerFile = "tokenizer.json";
 constexpr const char* kStateFile = "state.json";
 
 // Seeds use all 64 bits, which JSON numbers do not hold.
-std::string seed_text(uint64_t seed) {
-  return fmt::format("{:016x}", seed);
+std::string hex_text(uint64_t number) {
+  return fmt::format("{:016x}", number);
 }
 
-uint64_t parse_seed(const std::string& text, const std::string& what) {
-  char* end = nullptr;
-  const uint64_t seed = std::strtoull(text.c_str(), &end, 16);
-  require(*end == '\0' && text.size() == 16, kOp, "{} is no seed: {}", what, text);
-  return seed;
+uint64_t parse_hex(const std::string& text, const std::string& what) {
+  const bool valid =
+      text.size() == 16 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+  require(valid, kOp, "{} must be 16 hexadecimal digits, found {}", what, text);
+  return std::strtoull(text.c_str(), nullptr, 16);
 }
 
 Json state_to_json(const TrainingState& state) {
   Json json = {{"step", state.step},
                {"seconds", state.seconds},
-               {"data_seed", seed_text(state.data.seed)},
+               {"data_seed", hex_text(state.data.seed)},
                {"data_windows", state.data.windows},
-               {"dropout_seed", seed_text(state.dropout.seed())},
+               {"dropout_seed", hex_text(state.dropout.seed())},
                {"dropout_offset", state.dropout.offset()},
                {"best_loss", nullptr},
                {"best_step", state.best_step},
@@ -57,7 +58,7 @@ TrainingState state_from_json(const JsonValue& json, const std::string& where) {
   state.step = json["step"].integer(name("step"));
   state.seconds = json["seconds"].number(name("seconds"));
   const auto seed = [&](std::string_view key) {
-    return parse_seed(json[key].string(name(key)), name(key));
+    return parse_hex(json[key].string(name(key)), name(key));
   };
   state.data = {seed("data_seed"), json["data_windows"].integer(name("data_windows"))};
   require(state.data.windows >= 0, kOp, "{} is negative", name("data_windows"));
@@ -82,13 +83,24 @@ Json info_to_json(const CheckpointContents& contents, const fs::path& folder) {
   RunConfig config = contents.config;
   return {{"format", kFormat},
           {"program", "tapir " TAPIR_VERSION},
+          {std::string(kSealKey), kUnsealed},
           {"training", state_to_json(contents.state)},
           {"documents", contents.documents},
           {"train_tokens", contents.train_tokens},
+          {"train_data", hex_text(contents.train_data)},
           {"tokenizer_hash", contents.tokenizer.hash()},
           {"files", files},
           {"config", settings_to_json(settings(config))}};
 }
+
+// A folder that could not be completed must not go on filling the disk.
+struct RemovedUnlessMoved {
+  fs::path folder;
+  ~RemovedUnlessMoved() {
+    std::error_code ignored;
+    fs::remove_all(folder, ignored);
+  }
+};
 
 std::vector<FileRecord> files_from_json(const JsonValue& json, const std::string& where) {
   std::vector<FileRecord> files;
@@ -109,6 +121,7 @@ void write_checkpoint(const fs::path& folder, const CheckpointContents& contents
   fs::remove_all(temporary, error);
   fs::create_directories(temporary, error);
   require(!error, kOp, "cannot create {}: {}", temporary.string(), error.message());
+  const RemovedUnlessMoved remover{temporary};
   save_safetensors(temporary / kModelFile, contents.model);
   if (!contents.optimizer.empty()) {
     save_safetensors(temporary / kOptimizerFile, contents.optimizer);
@@ -117,7 +130,7 @@ void write_checkpoint(const fs::path& folder, const CheckpointContents& contents
   // A path in the configuration need not be valid UTF-8, which JSON has to be.
   const std::string state =
       info_to_json(contents, temporary).dump(2, ' ', false, Json::error_handler_t::replace);
-  write_file_atomically(temporary / kStateFile, state + "\n");
+  write_file_atomically(temporary / kStateFile, seal_text(state + "\n"));
   move_folder_into_place(temporary, folder);
 }
 
@@ -134,6 +147,8 @@ CheckpointInfo read_checkpoint_info(const fs::path& folder) {
   info.state = state_from_json(json["training"], where);
   info.documents = json["documents"].integer(where + ": documents");
   info.train_tokens = json["train_tokens"].integer(where + ": train_tokens");
+  info.train_data =
+      parse_hex(json["train_data"].string(where + ": train_data"), where + ": train_data");
   info.tokenizer_hash = json["tokenizer_hash"].string(where + ": tokenizer_hash");
   info.files = files_from_json(json["files"], where);
   settings_from_json(json["config"], settings(info.config), where);
@@ -199,7 +214,11 @@ LoadedModel load_model(const fs::path& folder, Device device) {
 }
 
 void verify_checkpoint(const fs::path& folder) {
-  for (const FileRecord& file : read_checkpoint_info(folder).files) {
+  const CheckpointInfo info = read_checkpoint_info(folder);
+  require(is_sealed(read_file(folder / kStateFile)), kOp,
+          "{} has changed since it was written: its checksum differs",
+          (folder / kStateFile).string());
+  for (const FileRecord& file : info.files) {
     const fs::path path = folder / file.name;
     std::error_code error;
     const auto bytes = static_cast<int64_t>(fs::file_size(path, error));

@@ -22,6 +22,7 @@ struct CheckpointContents {
   const Tokenizer& tokenizer;
   int64_t documents = 0;  // that the model was trained on
   int64_t train_tokens = 0;
+  uint64_t train_data = 0;  // TokenSequence::fingerprint of them
   StateDict model;
   StateDict optimizer;  // empty: no file is written
 };
@@ -42,6 +43,7 @@ struct CheckpointInfo {
   TrainingState state;
   int64_t documents = 0;
   int64_t train_tokens = 0;
+  uint64_t train_data = 0;
   std::string tokenizer_hash;
   std::vector<FileRecord> files;
 
@@ -67,8 +69,8 @@ std::shared_ptr<const Tokenizer> load_checkpoint_tokenizer(const std::filesystem
 void load_weights(const std::filesystem::path& folder, nn::TransformerLM& model);
 void load_optimizer(const std::filesystem::path& folder, optim::Optimizer& optimizer);
 
-// Compares every file with the size and checksum in state.json; an Error names the first that
-// differs.
+// Compares state.json with the checksum in it, and every other file with the size and checksum in
+// state.json; an Error names the first that differs.
 void verify_checkpoint(const std::filesystem::path& folder);
 
 // The checkpoint folder that a user means: `path` itself if it is one, else the `which` one of the

@@ -41,7 +41,7 @@ std::string metrics_line(const StepReport& report) {
   return line.dump() + "\n";
 }
 
-std::vector<Metrics> read_metrics(const std::filesystem::path& path) {
+std::vector<Metrics> read_metrics(const std::filesystem::path& path, DamagedLines damaged) {
   const std::string text = read_file(path);
   std::vector<Metrics> result;
   int line = 1;
@@ -49,7 +49,11 @@ std::vector<Metrics> read_metrics(const std::filesystem::path& path) {
     const size_t end = text.find('\n', begin);
     if (end == std::string::npos) break;  // being written, or cut off by a crash
     const std::string where = fmt::format("{}, line {}", path.string(), line);
-    result.push_back(parse_line(text.substr(begin, end - begin), where));
+    try {
+      result.push_back(parse_line(text.substr(begin, end - begin), where));
+    } catch (const Error&) {
+      if (damaged == DamagedLines::refuse) throw;
+    }
     begin = end + 1;
   }
   return result;

@@ -22,8 +22,11 @@ struct Metrics {
 
 std::string metrics_line(const StepReport& report);
 
+enum class DamagedLines { refuse, skip };
+
 // Reads a whole file. A last line that was cut off is left out; any other bad line is an Error
-// naming file and line. A missing file is an Error.
-std::vector<Metrics> read_metrics(const std::filesystem::path& path);
+// naming file and line, unless it is to be skipped. A missing file is an Error.
+std::vector<Metrics> read_metrics(const std::filesystem::path& path,
+                                  DamagedLines damaged = DamagedLines::refuse);
 
 }  // namespace tapir::app

@@ -33,19 +33,6 @@ bool holds_run(const fs::path& path) {
                      [&](const char* name) { return fs::exists(path / name); });
 }
 
-// Appends to a text file; a failure is an Error.
-void append(std::FILE* file, std::string_view text, const fs::path& path) {
-  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  const bool flushed = std::fflush(file) == 0;
-  require(written && flushed, kOp, "cannot write {}: {}", path.string(), std::strerror(errno));
-}
-
-std::FILE* open_for_appending(const fs::path& path) {
-  std::FILE* file = std::fopen(path.c_str(), "ae");
-  require(file != nullptr, kOp, "cannot write {}: {}", path.string(), std::strerror(errno));
-  return file;
-}
-
 }  // namespace
 
 RunFolder::Lock::Lock(const fs::path& file)
@@ -85,40 +72,61 @@ RunFolder::~RunFolder() {
   fs::remove(path_, ignored);
 }
 
-void RunFolder::begin(std::string_view config, int64_t step) {
+void RunFolder::begin(std::string_view config, const TrainingState& state) {
   std::error_code error;
   if (mode_ == Mode::overwrite) {
     for (const char* name : kContents) fs::remove_all(path_ / name, error);
   }
   fs::create_directories(path_ / "checkpoints", error);
   require(!error, kOp, "cannot create {}: {}", (path_ / "checkpoints").string(), error.message());
-  write_file(config_file(), config);
-  if (mode_ == Mode::resume) drop_metrics_after(step);
-  metrics_.reset(open_for_appending(metrics_file()));
+  write_file_atomically(config_file(), config);
+  if (mode_ == Mode::resume) {
+    drop_metrics_after(state.step);
+    repair_checkpoints(state);
+  }
+  metrics_ = std::make_unique<GrowingFile>(metrics_file());
 }
 
 void RunFolder::append_metrics(const StepReport& report) {
-  append(metrics_.get(), metrics_line(report), metrics_file());
+  metrics_->append(metrics_line(report));
 }
 
 void RunFolder::drop_metrics_after(int64_t step) {
   if (!fs::exists(metrics_file())) return;
   std::string kept;
-  for (const Metrics& line : read_metrics(metrics_file())) {
+  for (const Metrics& line : read_metrics(metrics_file(), DamagedLines::skip)) {
     if (line.step <= step) kept += line.text + "\n";
   }
-  write_file(metrics_file(), kept);
+  write_file_atomically(metrics_file(), kept);
+}
+
+// A crash may have come between a checkpoint and its links.
+void RunFolder::repair_checkpoints(const TrainingState& state) {
+  const fs::path folder = path_ / "checkpoints";
+  std::vector<fs::path> unfinished;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with('.') && name.ends_with(".new")) unfinished.push_back(entry.path());
+  }
+  for (const fs::path& path : unfinished) fs::remove_all(path, error);
+  const auto link = [&](const char* name, int64_t step) {
+    const std::string target = fmt::format("{}{}", kStep, step);
+    if (fs::exists(folder / target)) replace_link(folder / name, target);
+  };
+  link("last", state.step);
+  if (state.best_loss) link("best", state.best_step);
 }
 
 void RunFolder::append_sample(int64_t step, std::string_view text) {
   const fs::path path = path_ / "samples.txt";
-  const std::unique_ptr<std::FILE, Close> file(open_for_appending(path));
-  append(file.get(), fmt::format("==== step {}\n{}\n\n", step, text), path);
+  GrowingFile(path).append(fmt::format("==== step {}\n{}\n\n", step, text));
 }
 
 void RunFolder::save(const CheckpointContents& contents, bool best, int64_t keep) {
   const fs::path name = fmt::format("{}{}", kStep, contents.state.step);
   const fs::path folder = path_ / "checkpoints";
+  metrics_->sync();
   write_checkpoint(folder / name, contents);
   replace_link(folder / "last", name);
   if (best) replace_link(folder / "best", name);

@@ -7,12 +7,12 @@
 //   run.lock               held while a training uses the folder
 #pragma once
 
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <vector>
 
 #include "apps/training/checkpoint.h"
+#include "apps/training/growing_file.h"
 #include "apps/training/trainer.h"
 
 namespace tapir::app {
@@ -30,20 +30,22 @@ class RunFolder {
   RunFolder(std::filesystem::path path, Mode mode);
   ~RunFolder();
 
-  // Writes the configuration and gets ready for what comes after `step`: measurements after it,
-  // which are going to be made again, are removed.
-  void begin(std::string_view config, int64_t step);
+  // Writes the configuration and gets ready for what comes after `state`: measurements after its
+  // step, which are going to be made again, and what an interrupted save left are removed, and the
+  // links point to its last and best checkpoints.
+  void begin(std::string_view config, const TrainingState& state);
 
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path config_file() const { return path_ / "config.toml"; }
   std::filesystem::path metrics_file() const { return path_ / "metrics.jsonl"; }
   std::filesystem::path plot_file() const { return path_ / "loss.svg"; }
 
+  // What cannot be written is an Error; it is kept and written with the next measurements.
   void append_metrics(const StepReport& report);
   void append_sample(int64_t step, std::string_view text);
 
-  // Writes checkpoint step-N and lets `last`, and `best` if asked, point to it. Then removes old
-  // ones: the newest `keep` stay, and those that the links point to.
+  // Syncs the measurements, writes checkpoint step-N and lets `last`, and `best` if asked, point to
+  // it. Then removes old ones: the newest `keep` stay, and those that the links point to.
   void save(const CheckpointContents& contents, bool best, int64_t keep);
 
   // The newest checkpoint that is intact. Each one passed over adds a line to `notes`. None is an
@@ -51,9 +53,6 @@ class RunFolder {
   std::filesystem::path newest_intact_checkpoint(std::vector<std::string>& notes) const;
 
  private:
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
   class Lock {
    public:
     explicit Lock(const std::filesystem::path& file);
@@ -66,6 +65,7 @@ class RunFolder {
   };
 
   void drop_metrics_after(int64_t step);
+  void repair_checkpoints(const TrainingState& state);
   void remove_old_checkpoints(int64_t keep);
   // Steps of the checkpoints, in descending order.
   std::vector<int64_t> checkpoint_steps() const;
@@ -74,7 +74,7 @@ class RunFolder {
   Mode mode_;
   bool created_ = false;
   std::unique_ptr<Lock> lock_;
-  std::unique_ptr<std::FILE, Close> metrics_;
+  std::unique_ptr<GrowingFile> metrics_;
 };
 
 }  // namespace tapir::app

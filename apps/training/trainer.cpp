@@ -64,7 +64,8 @@ Trainer::Trainer(const RunConfig& config, const Dataset& data, Device device)
 
 void Trainer::restore(const std::filesystem::path& checkpoint) {
   const CheckpointInfo info = read_checkpoint_info(checkpoint);
-  state_ = info.state;
+  // A model from elsewhere brings no place in any data.
+  if (info.train_tokens > 0) state_ = info.state;
   sampler_.set_seed(state_.data.seed);
   load_weights(checkpoint, model_);
   if (info.has_optimizer()) load_optimizer(checkpoint, optimizer_);

@@ -1,5 +1,7 @@
 #include "apps/training/training_session.h"
 
+#include <utility>
+
 #include "apps/cli/output.h"
 #include "apps/cli/quantity.h"
 #include "apps/generation/prompt.h"
@@ -38,12 +40,15 @@ TrainingSession::TrainingSession(const RunConfig& config, const Dataset& data, T
                  .steps = config.training.steps,
                  .log_every = config.output.log_every,
                  .terminal = output_is_terminal()}),
-      saved_step_(trainer.state().step) {}
+      saved_step_(trainer.state().step),
+      train_data_(data.train.fingerprint()) {}
 
 StopReason TrainingSession::run() {
   StopReason reason;
   try {
     reason = trainer_.run(*this);
+    progress_.finish();
+    if (saved_step_ != trainer_.state().step) save(false);
   } catch (const Error& error) {
     progress_.finish();
     draw_loss();
@@ -53,30 +58,48 @@ StopReason TrainingSession::run() {
                                  : "there was no checkpoint yet";
     throw Error(fmt::format("{}; {}", error.what(), kept));
   }
-  progress_.finish();
-  if (saved_step_ != trainer_.state().step) save(false);
   draw_loss();
   report_end(reason);
   return reason;
 }
 
 void TrainingSession::step_done(const StepReport& report) {
-  folder_.append_metrics(report);
+  write_measurements(report);
   progress_.show(report);
-  save_if_due(report);
+  if (report.best || due(report.step, config_.output.save_every)) {
+    attempt(fmt::format("step {} was not saved", report.step), [&] { save(report.best); });
+  }
   if (report.validation) draw_loss();
   const bool stopping = StopSignals::stop_requested();
-  if (!stopping && due(report.step, config_.output.sample_every)) sample(report.step);
+  if (!stopping && due(report.step, config_.output.sample_every)) {
+    attempt("the sample was not kept", [&] { sample(report.step); });
+  }
 }
 
-void TrainingSession::save_if_due(const StepReport& report) {
-  if (!report.best && !due(report.step, config_.output.save_every)) return;
+// The folder keeps what it could not write, so that one warning is enough until it can again.
+void TrainingSession::write_measurements(const StepReport& report) {
   try {
-    save(report.best);
+    folder_.append_metrics(report);
+    measurements_wait_ = false;
   } catch (const Error& error) {
-    // What was saved before is still there, so training may go on.
-    progress_.finish();
-    print_message("tapir: warning: step {} was not saved: {}\n", report.step, error.what());
+    if (config_.output.stop_unsaved) throw;
+    if (!std::exchange(measurements_wait_, true)) {
+      warn(fmt::format("measurements wait to be written: {}", error.what()));
+    }
+  }
+}
+
+void TrainingSession::warn(const std::string& what) {
+  progress_.finish();
+  print_message("tapir: warning: {}\n", what);
+}
+
+void TrainingSession::attempt(const std::string& what, const std::function<void()>& write) {
+  try {
+    write();
+  } catch (const Error& error) {
+    if (config_.output.stop_unsaved) throw;
+    warn(fmt::format("{}: {}", what, error.what()));
   }
 }
 
@@ -86,6 +109,7 @@ void TrainingSession::save(bool best) {
                 .tokenizer = *data_.tokenizer,
                 .documents = data_.documents,
                 .train_tokens = data_.train.size(),
+                .train_data = train_data_,
                 .model = trainer_.model().state_dict(),
                 .optimizer = trainer_.optimizer().state_dict()},
                best, config_.output.keep);

@@ -1,6 +1,7 @@
 // One session of a training run: the loop with everything that a person sees and keeps of it.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "apps/training/progress.h"
@@ -15,14 +16,18 @@ class TrainingSession : public TrainingObserver {
   TrainingSession(const RunConfig& config, const Dataset& data, Trainer& trainer,
                   RunFolder& folder);
 
-  // Trains, and saves at the end or at a signal. An Error from training says which checkpoint is
-  // still there.
+  // Trains, and saves at the end or at a signal. What cannot be written meanwhile is an Error or a
+  // warning, as the configuration says; at the end it is an Error. An Error says which checkpoint
+  // is still there.
   StopReason run();
 
  private:
   void step_done(const StepReport& report) override;
   void save(bool best);
-  void save_if_due(const StepReport& report);
+  // Writes something. An Error ends the training only if the user wants it to; else it is shown.
+  void attempt(const std::string& what, const std::function<void()>& write);
+  void write_measurements(const StepReport& report);
+  void warn(const std::string& what);
   void sample(int64_t step);
   void draw_loss();
   void report_end(StopReason reason);
@@ -33,6 +38,8 @@ class TrainingSession : public TrainingObserver {
   RunFolder& folder_;
   Progress progress_;
   int64_t saved_step_;
+  uint64_t train_data_;
+  bool measurements_wait_ = false;  // the latest could not be written
 };
 
 }  // namespace tapir::app

@@ -85,6 +85,7 @@ class Process {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
+  pid_t pid() const { return pid_; }
   void send(int signal) const { kill(pid_, signal); }
 
   // Reads until `text` is in the output (or the errors, if asked); false if the program ends
