@@ -65,7 +65,7 @@ for page in "${pages[@]}"; do
   done < "$work/spans"
   # Names: "A::b(c)" gives A, b and c.
   while IFS=$'\t' read -r line text; do
-    sed -E 's/"[^"]*"//g; s/[A-Za-z0-9_]*<[a-z]+>[A-Za-z0-9_]*//g; s/std::[A-Za-z0-9_:]+//g; s/--[a-z-]+//g' <<< "$text" | tr ' ' '\n' |
+    sed -E 's/"[^"]*"//g; s/std::[A-Za-z0-9_:]+//g; s/[A-Za-z0-9_]*<[a-z]+>[A-Za-z0-9_]*//g; s/--[a-z-]+//g' <<< "$text" | tr ' ' '\n' |
       grep -E '\(|::|[a-z0-9]_[a-z0-9]|[a-z][A-Z]' | grep -vE '[/.][a-z]' |
       grep -oE '[A-Za-z_][A-Za-z0-9_]+' | sed "s/^/$line\t/"
   done < "$work/spans" | sort -u -k2,2 > "$work/used"
@@ -80,9 +80,9 @@ for page in "${pages[@]}"; do
   rm -f "$work"/quote.*
   awk -v prefix="$work/quote." '
     /^<!-- cpp: quoted from / { source = $5; next }
-    /^```cpp$/ && source != "" { inside = 1; file = prefix ++count; print source > file; next }
+    /^```cpp$/ && source != "" { inside = 1; file = prefix (++count); print source > file; next }
     /^```/ { inside = 0; source = "" }
-    inside && /^ *\/\/ \.\.\.$/ { file = prefix ++count; print source > file; next }
+    inside && /^ *\/\/ \.\.\.$/ { file = prefix (++count); print source > file; next }
     inside { print > file }' "$page"
   for quote in "$work"/quote.*; do
     [ -e "$quote" ] || continue
