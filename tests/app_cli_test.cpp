@@ -8,8 +8,8 @@
 namespace tapir::testing {
 namespace {
 
-const std::vector<std::string> kCommands = {"train",  "generate",  "eval", "plot",
-                                            "corpus", "gradcheck", "info"};
+const std::vector<std::string> kCommands = {
+    "train", "generate", "eval", "plot", "corpus", "gradcheck", "info", "selftest", "tokenizer"};
 
 TEST(Help, EveryCommandExplainsItselfWithExamples) {
   const ProcessResult top = run_tapir({"--help"});
@@ -58,8 +58,11 @@ TEST(Help, EveryExampleRuns) {
       if (command == "train") {
         words.insert(words.end(), {"--dry-run"});
         if (line.find("--resume") == std::string::npos) {
-          words.insert(words.end(), {"--overwrite", "--layers", "1", "--heads", "2", "--d-model",
-                                     "16", "--context", "32"});
+          words.insert(words.end(), {"--overwrite", "--context", "32"});
+        }
+        if (line.find("--resume") == std::string::npos &&
+            line.find("--size") == std::string::npos) {
+          words.insert(words.end(), {"--layers", "1", "--heads", "2", "--d-model", "16"});
         }
       }
       if (command == "gradcheck") words.insert(words.end(), {"--max-elements", "2"});
@@ -170,6 +173,14 @@ TEST(Gradcheck, AFailureIsTheExitStatus) {
   expect_failure(run_tapir({"gradcheck", "rms_nrom"}), 1, {"did you mean rms_norm?"});
   expect_failure(run_tapir({"gradcheck", "TransformerBlock", "--heads", "3"}), 1, {"--heads 3"});
   expect_failure(run_tapir({"gradcheck", "Linear", "--dtype", "f16"}), 1, {"--dtype", "f64, f32"});
+}
+
+TEST(Selftest, ComparesTheCpuWithItself) {
+  const ProcessResult result = run_tapir({"selftest", "--device", "cpu"});
+  ASSERT_EQ(result.status, 0) << result.out << result.err;
+  expect_contains(result.out, {"cpu", "matmul f64", "softmax bf16", "training f32", " 0 failed"});
+  EXPECT_EQ(result.out.find("FAIL"), std::string::npos);
+  expect_failure(run_tapir({"selftest", "--device", "tpu"}), 1, {"tpu"});
 }
 
 TEST(Info, DescribesTheMachine) {

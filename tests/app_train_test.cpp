@@ -94,13 +94,13 @@ std::vector<double> losses(const std::string& run) {
   return result;
 }
 
-// The same windows in one batch of eight or in four of two: equal up to the rounding of f32 sums.
+// The same windows in one batch of 32 or in four of eight: equal up to the rounding of f32 sums.
 TEST(Train, AccumulationEqualsALargerBatch) {
   TemporaryFolder folder;
   const std::string data = folder.write("text.txt", small_text());
-  ASSERT_EQ(run_tapir(tiny_train(data, folder / "one", {"--batch", "8"})).status, 0);
+  ASSERT_EQ(run_tapir(tiny_train(data, folder / "one", {"--batch", "32"})).status, 0);
   ASSERT_EQ(
-      run_tapir(tiny_train(data, folder / "four", {"--batch", "2", "--accumulate", "4"})).status,
+      run_tapir(tiny_train(data, folder / "four", {"--batch", "8", "--accumulate", "4"})).status,
       0);
   const std::vector<double> one = losses(folder / "one"), four = losses(folder / "four");
   ASSERT_EQ(one.size(), four.size());
@@ -116,6 +116,23 @@ TEST(Train, ActivationCheckpointsChangeNothingButMemory) {
           .status,
       0);
   EXPECT_EQ(losses(folder / "a"), losses(folder / "b"));
+}
+
+// Steps far too long: the first value that is not finite is named, with the layer that made it.
+TEST(Train, NamesTheFirstValueThatIsNotFinite) {
+  TemporaryFolder folder;
+  const std::string data = folder.write("text.txt", small_text());
+  const std::vector<std::string> wild = {"--lr",    "100000", "--warmup",     "0",
+                                         "--clip",  "0",      "--norm",       "none",
+                                         "--steps", "200",    "--eval-every", "0"};
+  expect_failure(run_tapir(tiny_train(data, folder / "run", wild)), 1,
+                 {"the loss of step", "is not finite; first: ", " (in ", "NaN or infinite",
+                  "--detect-anomaly"});
+  std::vector<std::string> watched = wild;
+  watched.insert(watched.end(), {"--detect-anomaly", "--overwrite"});
+  // Looking at every operation, it stops inside the step.
+  expect_failure(run_tapir(tiny_train(data, folder / "run", watched)), 1,
+                 {" (in layers.0", "anomaly: ", "at step"});
 }
 
 TEST(Train, LearnsOneBatchByHeart) {

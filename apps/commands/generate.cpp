@@ -184,7 +184,30 @@ WriterStats write_texts(const LoadedModel& model, const std::string& prompt,
   return stats;
 }
 
+// Flags of which one would have no effect.
+void refuse_contradictions(const GenerateCommand& c) {
+  struct Given {
+    const char* flag;
+    bool given;
+  };
+  const auto alone = [](Given first, std::initializer_list<Given> others) {
+    for (const Given& other : others) {
+      require(!first.given || !other.given, "generate", "{} does not go with {}", other.flag,
+              first.flag);
+    }
+  };
+  const Given overlap{"--overlap", c.overlap}, logprobs{"--logprobs", c.logprobs};
+  alone({"--interactive", c.interactive}, {{"--prompt", !c.prompt.empty()},
+                                           {"--prompt-file", !c.prompt_file.empty()},
+                                           {"--samples", c.options.samples > 1},
+                                           {"--show-tokens", c.show_tokens},
+                                           overlap,
+                                           logprobs});
+  alone(logprobs, {overlap});
+}
+
 int generate(GenerateCommand& command) {
+  refuse_contradictions(command);
   const std::string prompt = read_prompt(command);
   command.options.sampling.validate();
   if (command.threads > 0) cpu::set_threads(static_cast<int>(command.threads));

@@ -1,5 +1,7 @@
 #include "apps/tokenizer/file_io.h"
 
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <system_error>
 
@@ -10,6 +12,11 @@ namespace {
 
 constexpr uintmax_t kMaxSize = uintmax_t{1} << 30;
 
+// Why the last call of the system failed; streams do not promise to say.
+std::string reason() {
+  return errno == 0 ? "input/output error" : std::strerror(errno);
+}
+
 }  // namespace
 
 std::string read_file(const std::filesystem::path& path) {
@@ -19,10 +26,12 @@ std::string read_file(const std::filesystem::path& path) {
   require(std::filesystem::is_regular_file(status), "read", "{} is not a file", path.string());
   const uintmax_t size = std::filesystem::file_size(path, error);
   require(!error && size <= kMaxSize, "read", "{} is larger than 1 GiB", path.string());
+  errno = 0;
   std::ifstream file(path, std::ios::binary);
   std::string contents(size, '\0');
   file.read(contents.data(), static_cast<std::streamsize>(size));
-  require(file.good() || (size == 0 && !file.bad()), "read", "{} cannot be read", path.string());
+  require(file.good() || (size == 0 && !file.bad()), "read", "cannot read {}: {}", path.string(),
+          reason());
   return contents;
 }
 
@@ -30,13 +39,15 @@ void write_file(const std::filesystem::path& path, std::string_view contents) {
   std::filesystem::path temporary = path;
   temporary += ".tmp";
   std::error_code error;
+  errno = 0;
   {
     std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
     file.write(contents.data(), static_cast<std::streamsize>(contents.size()));
     file.flush();
     if (!file.good()) {
+      const std::string why = reason();
       std::filesystem::remove(temporary, error);
-      fail("write", "{} cannot be written; is there a folder, the right and space?", path.string());
+      fail("write", "cannot write {}: {}", path.string(), why);
     }
   }
   std::filesystem::rename(temporary, path, error);

@@ -23,6 +23,22 @@ bool fixed_by_weights(const Setting& setting) {
   return setting.name == "tokenizer" || (setting.group == "model" && setting.name != "dropout");
 }
 
+// What --size chooses.
+constexpr const char* kShape[] = {"layers", "heads", "kv-heads", "d-model", "d-ff"};
+
+std::vector<std::string> shape_of(std::span<const Setting> all) {
+  std::vector<std::string> values;
+  for (const char* name : kShape) values.push_back(values_of(*find_setting(all, name))[0]);
+  return values;
+}
+
+void require_consistent(const RunConfig& config) {
+  config.validate();
+  require(config.training.patience == 0 || config.training.eval_every > 0, kOp,
+          "--patience {} counts validations, and --eval-every 0 means none",
+          config.training.patience);
+}
+
 }  // namespace
 
 std::vector<Setting> request_settings(TrainRequest& r) {
@@ -52,8 +68,15 @@ void resolve_new_run(TrainRequest& request, const Flags& flags) {
     apply_size(parse_count(request.size, "--size"), expected_vocabulary(tokenizer),
                request.config.model);
   }
+  const std::vector<std::string> chosen = shape_of(all);
   apply_given();
-  request.config.validate();
+  const std::vector<std::string> given = shape_of(all);
+  for (size_t i = 0; i < given.size() && !request.size.empty(); ++i) {
+    require(given[i] == chosen[i], kOp,
+            "--size {0} chooses --{1} {2}, but --{1} {3} was given; leave out one of them",
+            request.size, kShape[i], chosen[i], given[i]);
+  }
+  require_consistent(request.config);
 }
 
 void resolve_resumed_run(TrainRequest& request, const Flags& flags,
@@ -73,7 +96,7 @@ void resolve_resumed_run(TrainRequest& request, const Flags& flags,
             "--{} cannot change in a resumed run: its checkpoint has {}", all[i].name,
             fmt::join(before[i], " "));
   }
-  request.config.validate();
+  require_consistent(request.config);
 }
 
 std::filesystem::path run_path(const TrainRequest& request) {
