@@ -42,6 +42,11 @@ std::shared_ptr<const Tokenizer> make_tokenizer_for(const std::string& name, Dat
   });
 }
 
+std::string describe(const std::vector<std::string>& paths) {
+  if (paths.size() > 1) return "several paths";
+  return paths[0] == kStandardInput ? "standard input" : paths[0];
+}
+
 }  // namespace
 
 std::shared_ptr<const Tokenizer> make_tokenizer(const std::string& name, const TextPass& text) {
@@ -101,7 +106,7 @@ Dataset load_dataset(const RunConfig& run, std::shared_ptr<const Tokenizer> toke
   Dataset data{.tokenizer = std::move(tokenizer),
                .train = std::move(split.train),
                .validation = std::move(split.validation),
-               .name = config.paths.size() == 1 ? config.paths[0] : "several paths",
+               .name = describe(config.paths),
                .documents = split.documents,
                .bytes = training.bytes,
                .notes = training.notes};
