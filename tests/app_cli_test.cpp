@@ -114,6 +114,23 @@ TEST(Usage, BadTrainingRequestsAreNamed) {
   fails({"--data", folder.write("empty.txt", "")}, {"empty.txt is empty"});
 }
 
+TEST(Usage, APresetIsOverruledBySizeAndFlags) {
+  const auto describe = [](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"train",          "--dry-run", "--preset",  "cpu-stories",
+                                          "--corpus-bytes", "200000",    "--threads", "1",
+                                          "--eval-batches", "1"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const ProcessResult result = run_tapir(arguments);
+    EXPECT_EQ(result.status, 0) << result.err;
+    return result.out;
+  };
+  expect_contains(describe({"--tokenizer", "byte"}),
+                  {"4 layers, 6 heads, width 192", "byte vocabulary", "10000 of 1024 tokens"});
+  // The size is that with the preset's tokenizer, of 2,048 tokens.
+  expect_contains(describe({"--size", "500k", "--batch", "2"}),
+                  {"50", " k parameters", "bpe:2048", "10000 of 256 tokens"});
+}
+
 TEST(Usage, AnUnwritableFolderIsNamed) {
   TemporaryFolder folder;
   const std::string data = folder.write("text.txt", small_text());

@@ -60,10 +60,16 @@ void resolve_new_run(TrainRequest& request, const Flags& flags) {
     if (!request.config_file.empty()) read_config_file(request.config_file, all);
     flags.apply();
   };
+  const auto apply_named_preset = [&] {
+    if (!request.preset.empty()) apply_preset(request.preset, all);
+  };
+  // What --size chooses depends on the tokenizer, and everything given goes before it.
+  flags.apply();
+  apply_named_preset();
   apply_given();
   const std::string tokenizer = request.config.data.tokenizer;
   request.config = RunConfig();
-  if (!request.preset.empty()) apply_preset(request.preset, all);
+  apply_named_preset();
   if (!request.size.empty()) {
     apply_size(parse_count(request.size, "--size"), expected_vocabulary(tokenizer),
                request.config.model);
