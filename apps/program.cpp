@@ -36,6 +36,7 @@ void add_commands(CLI::App& program, Action& chosen) {
   add_plot_command(program, chosen);
   add_corpus_command(program, chosen);
   add_gradcheck_command(program, chosen);
+  add_bench_command(program, chosen);
   add_info_command(program, chosen);
   add_selftest_command(program, chosen);
   add_tokenizer_command(program, chosen);

@@ -12,6 +12,7 @@ using Action = std::function<int()>;
 void add_train_command(CLI::App& program, Action& chosen);
 void add_generate_command(CLI::App& program, Action& chosen);
 void add_gradcheck_command(CLI::App& program, Action& chosen);
+void add_bench_command(CLI::App& program, Action& chosen);
 void add_info_command(CLI::App& program, Action& chosen);
 void add_selftest_command(CLI::App& program, Action& chosen);
 void add_corpus_command(CLI::App& program, Action& chosen);

@@ -1,0 +1,29 @@
+// The parts of `tapir bench`. Each prints its figures with their share of what the machine can do,
+// measured in the same run.
+#pragma once
+
+#include "apps/config/run_config.h"
+
+namespace tapir::app {
+
+struct BenchSetup {
+  ModelConfig model;
+  int64_t vocab = 65;
+  int64_t batch = 12;
+  double seconds = 0.3;  // to spend on each figure
+};
+
+void bench_machine(const BenchSetup& setup);
+void bench_gemm(const BenchSetup& setup);
+void bench_attention(const BenchSetup& setup);
+void bench_kernels(const BenchSetup& setup);
+void bench_train(const BenchSetup& setup);
+void bench_generate(const BenchSetup& setup);
+void bench_tokenize(const BenchSetup& setup);
+
+// Prints one line: name, time, floating-point operations per second, share of `peak`.
+void print_flops(std::string_view name, double seconds, double flops, double peak);
+// The same for bytes moved.
+void print_bytes(std::string_view name, double seconds, double bytes, double bandwidth);
+
+}  // namespace tapir::app

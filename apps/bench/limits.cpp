@@ -1,0 +1,82 @@
+#include "apps/bench/limits.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <vector>
+
+#include "autograd/ops.h"
+#include "backends/cpu/allocator.h"
+#include "backends/cpu/instances.h"
+#include "backends/cpu/parallel.h"
+
+namespace tapir::app {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_of(const std::function<void()>& body) {
+  const Clock::time_point start = Clock::now();
+  body();
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+constexpr int64_t kBuffer = int64_t{64} << 20;  // bytes of one buffer; larger than most caches
+constexpr int64_t kPiece = int64_t{1} << 16;    // elements
+
+}  // namespace
+
+double shortest_time(const std::function<void()>& body, double budget) {
+  body();
+  double shortest = std::numeric_limits<double>::infinity(), spent = 0;
+  for (int run = 0; run < 3 || spent < budget; ++run) {
+    const double seconds = seconds_of(body);
+    shortest = std::min(shortest, seconds);
+    spent += seconds;
+  }
+  return shortest;
+}
+
+double peak_flops() {
+  constexpr int64_t kRounds = 20000;
+  const cpu::Isa isa = cpu::chosen_isa();
+  const int64_t items = int64_t{cpu::threads()} * 4;
+  std::vector<float> results(static_cast<size_t>(items));
+  std::vector<double> flops(static_cast<size_t>(items));
+  const auto run = [&] {
+    cpu::parallel_for(items, kRounds * 16, [&](int64_t i) {
+      const auto item = static_cast<size_t>(i);
+      flops[item] = cpu::multiply_add_loop(isa, kRounds, &results[item]);
+    });
+  };
+  const double seconds = shortest_time(run, 0.2);
+  double total = 0;
+  for (const double part : flops) total += part;
+  return total / seconds;
+}
+
+double read_bandwidth() {
+  constexpr int64_t kCount = kBuffer / int64_t{sizeof(float)};
+  const Tensor buffer = Tensor::zeros({kCount});
+  const double seconds =
+      shortest_time([&] { buffer.backend().count_nonfinite(buffer.view()); }, 0.2);
+  return static_cast<double>(kBuffer) / seconds;
+}
+
+double triad_bandwidth() {
+  constexpr int64_t kCount = kBuffer / int64_t{sizeof(float)};
+  const cpu::Scratch<float> a(kCount), b(kCount), d(kCount);
+  const auto run = [&] {
+    cpu::parallel_pieces(kCount, kPiece, 1, [&](int64_t, int64_t begin, int64_t end) {
+      float* to = a.data();
+      const float* x = b.data();
+      const float* y = d.data();
+      for (int64_t i = begin; i < end; ++i) to[i] = x[i] + 0.5f * y[i];
+    });
+  };
+  std::fill_n(b.data(), kCount, 1.0f);
+  std::fill_n(d.data(), kCount, 2.0f);
+  return 3.0 * static_cast<double>(kBuffer) / shortest_time(run, 0.2);
+}
+
+}  // namespace tapir::app

@@ -1,0 +1,21 @@
+// What the machine can do at best, measured beside what is compared with it.
+#pragma once
+
+#include <functional>
+
+namespace tapir::app {
+
+// The shortest of many runs of `body`, in seconds: other programs only make runs longer. Runs it
+// for about `budget` seconds, at least three times after a first one that does not count.
+double shortest_time(const std::function<void()>& body, double budget);
+
+// Floating-point operations per second of all threads, from multiplications with addition of f32
+// in registers, with the instructions that the kernels use.
+double peak_flops();
+
+// Bytes per second that all threads read from memory, out of a buffer larger than the caches.
+double read_bandwidth();
+// Bytes per second, read and written together, of a[i] = b[i] + c * d[i] with such buffers.
+double triad_bandwidth();
+
+}  // namespace tapir::app

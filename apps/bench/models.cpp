@@ -1,0 +1,154 @@
+// Whole models: a training step, generation, and the tokenizer.
+#include <algorithm>
+#include <numeric>
+
+#include <sys/resource.h>
+
+#include "apps/bench/bench.h"
+#include "apps/bench/limits.h"
+#include "apps/cli/output.h"
+#include "apps/cli/quantity.h"
+#include "apps/corpus/corpus.h"
+#include "apps/tokenizer/bpe_trainer.h"
+#include "autograd/ops.h"
+#include "nn/transformer.h"
+#include "optim/adamw.h"
+
+namespace tapir::app {
+namespace {
+
+nn::TransformerLM make_model(const BenchSetup& setup) {
+  Generator generator(1);
+  return nn::TransformerLM(setup.model.transformer(setup.vocab), generator);
+}
+
+Tensor some_ids(int64_t rows, int64_t length, int64_t vocab) {
+  std::vector<int32_t> ids(static_cast<size_t>(rows * length));
+  for (size_t i = 0; i < ids.size(); ++i)
+    ids[i] = static_cast<int32_t>((i * 7919 + 13) % static_cast<size_t>(vocab));
+  return Tensor::from(std::span<const int32_t>(ids), {rows, length});
+}
+
+int64_t page_faults() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_minflt;
+}
+
+// Elements of the matrices that a token is multiplied with, which is all but embeddings and gains.
+double matrix_elements(const nn::TransformerConfig& c) {
+  const auto d = static_cast<double>(c.d_model);
+  const double kv = d * static_cast<double>(c.kv_heads()) / static_cast<double>(c.n_heads);
+  const double feed_forward = (c.ffn == nn::FeedForwardKind::swiglu ? 3 : 2) * d *
+                              static_cast<double>(c.feed_forward_width());
+  return static_cast<double>(c.n_layers) * (2 * d * d + 2 * d * kv + feed_forward) +
+         d * static_cast<double>(c.vocab_size);
+}
+
+// Of a step with its backward pass: three products with each matrix, and of attention seven halves
+// of the squares.
+double step_flops(const nn::TransformerConfig& c, int64_t batch, int64_t length) {
+  const auto tokens = static_cast<double>(batch * length);
+  return 6 * matrix_elements(c) * tokens +
+         7 * static_cast<double>(c.n_layers * c.d_model) * static_cast<double>(length + 1) * tokens;
+}
+
+}  // namespace
+
+void bench_train(const BenchSetup& setup) {
+  nn::TransformerLM model = make_model(setup);
+  optim::AdamW optimizer(model.named_parameters());
+  const int64_t length = setup.model.context, tokens = setup.batch * length;
+  const Tensor ids = some_ids(setup.batch, length, setup.vocab);
+  const Allocator& allocator = backend(kCpu).allocator();
+  const double peak = peak_flops();
+  const auto forward = [&] { return cross_entropy(model(ids), ids); };
+  const auto step = [&] {
+    Tape tape;
+    tape.backward(forward());
+    optimizer.step();
+    optimizer.zero_grad();
+  };
+  step();
+  step();
+  const int64_t faults = page_faults(), allocations = allocator.stats().system_allocations;
+  step();
+  const int64_t new_faults = page_faults() - faults;
+  const int64_t new_allocations = allocator.stats().system_allocations - allocations;
+  const double step_time = shortest_time(step, 5 * setup.seconds);
+  const double forward_time = shortest_time(forward, setup.seconds);
+  // A step without gradients is none at all, so the optimizer is timed with those of one step.
+  {
+    Tape tape;
+    tape.backward(forward());
+  }
+  const double optimizer_time = shortest_time([&] { optimizer.step(); }, setup.seconds);
+  const double flops = step_flops(model.config(), setup.batch, length);
+  print_output("{} parameters, {} x {} tokens\n",
+               format_count(static_cast<double>(model.config().parameter_count())), setup.batch,
+               length);
+  print_flops("training step", step_time, flops, peak);
+  print_flops("  forward and loss", forward_time, flops / 3, peak);
+  print_flops("  backward (the rest)", std::max(0.0, step_time - forward_time - optimizer_time),
+              flops * 2 / 3, peak);
+  print_output("{:<48} {:>10.3f} ms\n", "  optimizer", optimizer_time * 1e3);
+  print_output(
+      "{} tokens/s, peak memory {}; in a steady step {} allocations from the system and "
+      "{} page faults\n",
+      format_count(static_cast<double>(tokens) / step_time),
+      format_bytes(static_cast<double>(allocator.stats().peak_bytes)), new_allocations, new_faults);
+}
+
+void bench_generate(const BenchSetup& setup) {
+  const nn::TransformerLM model = make_model(setup);
+  const int64_t context = setup.model.context, prompt = std::max<int64_t>(1, context / 2);
+  const Tensor ids = some_ids(1, prompt, setup.vocab), one = some_ids(1, 1, setup.vocab);
+  nn::KvCache cache = model.make_cache(1);
+  nn::ForwardContext with_cache;
+  with_cache.cache = &cache;
+  const double peak = peak_flops(), bandwidth = read_bandwidth();
+  const double elements = matrix_elements(model.config());
+  const double prompt_time = shortest_time(
+      [&] {
+        cache.clear();
+        model(ids, with_cache);
+      },
+      setup.seconds);
+  const double token_time = shortest_time(
+      [&] {
+        if (cache.length() == cache.capacity()) cache.clear();
+        model(one, with_cache);
+      },
+      setup.seconds);
+  print_flops(fmt::format("prompt of {} tokens", prompt), prompt_time,
+              2 * elements * static_cast<double>(prompt), peak);
+  print_bytes("one token", token_time, 4 * elements, bandwidth);
+  print_output("prompt {} tokens/s, then {} tokens/s\n",
+               format_count(static_cast<double>(prompt) / prompt_time),
+               format_count(1 / token_time));
+}
+
+void bench_tokenize(const BenchSetup& setup) {
+  std::string text;
+  StoryStream stories(1);
+  while (text.size() < 2'000'000) text += stories.next().text;
+  std::unique_ptr<Tokenizer> tokenizer;
+  const double training = shortest_time(
+      [&] {
+        BpeTrainer trainer({.vocab_size = 1000});
+        trainer.add_text(text);
+        tokenizer = trainer.train();
+      },
+      setup.seconds);
+  std::vector<int32_t> ids;
+  const double encoding = shortest_time([&] { ids = tokenizer->encode(text); }, setup.seconds);
+  const double decoding = shortest_time([&] { tokenizer->decode(ids); }, setup.seconds);
+  const double megabytes = static_cast<double>(text.size()) / 1e6;
+  print_output("{:.1f} MB of built-in stories, BPE of {} tokens, {:.2f} bytes per token\n",
+               megabytes, tokenizer->vocab_size(),
+               static_cast<double>(text.size()) / static_cast<double>(ids.size()));
+  print_output("train {:>8.1f} MB/s\nencode {:>7.1f} MB/s\ndecode {:>7.1f} MB/s\n",
+               megabytes / training, megabytes / encoding, megabytes / decoding);
+}
+
+}  // namespace tapir::app

@@ -1,0 +1,222 @@
+"""Sets training steps of Tapir beside PyTorch's, eager and compiled, in turns on one machine.
+
+    TAPIR_BENCH=BUILD_FOLDER/tests/train_bench python tests/bench/compare.py [--models A,B] [--rounds 5]
+
+compare.sh builds train_bench, runs this and writes docs/benchmarks.md. Both sides start from the
+same weights and train on the same batches, which they exchange as a safetensors file, and their
+losses over ten steps must agree to 1e-4. The programs take turns, round after round, so that what
+else runs on the machine slows all of them alike.
+"""
+
+import argparse
+import json
+import math
+import os
+import platform
+import statistics
+import struct
+import subprocess
+import tempfile
+import time
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+# layers, width, heads, context, batch, vocabulary, feed-forward width, steps of a round
+MODELS = {
+    "A": (4, 128, 4, 64, 12, 65, 344, 20),
+    "B": (6, 384, 6, 256, 16, 10000, 1024, 3),
+    "C": (12, 768, 12, 256, 4, 50257, 2048, 2),
+}
+CHECKED_STEPS = 10
+
+
+class RMSNorm(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(width))
+
+    def forward(self, x):
+        return F.rms_norm(x, (x.shape[-1],), self.weight, 1e-5)
+
+
+class Block(nn.Module):
+    """Queries, keys and values are one product, as are gate and up: what is fastest in PyTorch."""
+
+    def __init__(self, width, heads, hidden):
+        super().__init__()
+        self.heads, self.hidden = heads, hidden
+        self.ln1, self.ln2 = RMSNorm(width), RMSNorm(width)
+        self.qkv = nn.Linear(width, 3 * width, bias=False)
+        self.output = nn.Linear(width, width, bias=False)
+        self.up = nn.Linear(width, 2 * hidden, bias=False)
+        self.down = nn.Linear(hidden, width, bias=False)
+
+    def forward(self, x, cos, sin):
+        batch, length, width = x.shape
+        parts = self.qkv(self.ln1(x)).split(width, -1)
+        q, k, v = (p.view(batch, length, self.heads, -1).transpose(1, 2) for p in parts)
+        y = F.scaled_dot_product_attention(rotate(q, cos, sin), rotate(k, cos, sin), v,
+                                           is_causal=True)
+        x = x + self.output(y.transpose(1, 2).reshape(batch, length, width))
+        gate, up = self.up(self.ln2(x)).split(self.hidden, -1)
+        return x + self.down(F.silu(gate) * up)
+
+
+def rotate(x, cos, sin):
+    a, b = x.chunk(2, -1)
+    return torch.cat((a * cos - b * sin, b * cos + a * sin), -1)
+
+
+class Transformer(nn.Module):
+    def __init__(self, layers, width, heads, length, vocab, hidden):
+        super().__init__()
+        self.embeddings = nn.Embedding(vocab, width)
+        self.blocks = nn.ModuleList(Block(width, heads, hidden) for _ in range(layers))
+        self.ln_final = RMSNorm(width)
+        self.head = nn.Linear(width, vocab, bias=False)
+        size = width // heads
+        frequency = 10000.0 ** (-torch.arange(0, size, 2).double() / size)
+        angles = torch.outer(torch.arange(length).double(), frequency)
+        self.register_buffer("cos", angles.cos().float())
+        self.register_buffer("sin", angles.sin().float())
+
+    def forward(self, ids, targets):
+        x = self.embeddings(ids)
+        for block in self.blocks:
+            x = block(x, self.cos, self.sin)
+        logits = self.head(self.ln_final(x))
+        return F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+
+    def tapir_state(self):
+        """The weights by Tapir's names."""
+        state = {"token_embeddings.weight": self.embeddings.weight, "lm_head.weight": self.head.weight,
+                 "ln_final.weight": self.ln_final.weight}
+        for i, block in enumerate(self.blocks):
+            q, k, v = block.qkv.weight.chunk(3)
+            gate, up = block.up.weight.chunk(2)
+            parts = {"ln1": block.ln1.weight, "ln2": block.ln2.weight, "attn.q_proj": q,
+                     "attn.k_proj": k, "attn.v_proj": v, "attn.output_proj": block.output.weight,
+                     "ffn.w1": gate, "ffn.w3": up, "ffn.w2": block.down.weight}
+            state.update({f"layers.{i}.{name}.weight": weight for name, weight in parts.items()})
+        return {name: weight.detach() for name, weight in state.items()}
+
+
+def save_safetensors(path, tensors):
+    header, data = {}, b""
+    for name, tensor in tensors.items():
+        content = tensor.contiguous().numpy().tobytes()
+        header[name] = {"dtype": {torch.float32: "F32", torch.int32: "I32"}[tensor.dtype],
+                        "shape": list(tensor.shape), "data_offsets": [len(data), len(data) + len(content)]}
+        data += content
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + data)
+
+
+class TorchSide:
+    """A model with its optimizer, starting from given weights."""
+
+    def __init__(self, sizes, weights, compiled):
+        layers, width, heads, length, _, vocab, hidden, _ = sizes
+        self.model = Transformer(layers, width, heads, length, vocab, hidden)
+        self.model.load_state_dict(weights)
+        matrices = [p for p in self.model.parameters() if p.dim() > 1]
+        gains = [p for p in self.model.parameters() if p.dim() == 1]
+        self.optimizer = torch.optim.AdamW(
+            [{"params": matrices, "weight_decay": 0.1}, {"params": gains, "weight_decay": 0.0}],
+            lr=3e-4, betas=(0.9, 0.95), eps=1e-8, fused=True)
+        self.forward = torch.compile(self.model) if compiled else self.model
+        self.steps = 0
+
+    def run(self, ids, targets, steps):
+        losses, times = [], []
+        for _ in range(steps):
+            batch = self.steps % len(ids)
+            start = time.perf_counter()
+            loss = self.forward(ids[batch], targets[batch])
+            loss.backward()
+            losses.append(loss.item())
+            self.optimizer.step()
+            self.optimizer.zero_grad(set_to_none=True)
+            times.append((time.perf_counter() - start) * 1e3)
+            self.steps += 1
+        return losses, times
+
+
+def run_tapir(path, sizes, steps, threads):
+    layers, width, heads, _, _, _, hidden, _ = sizes
+    command = [os.environ["TAPIR_BENCH"], path, *map(str, (layers, width, heads, hidden, steps, threads))]
+    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\n")
+    pairs = [tuple(map(float, line.split())) for line in lines if line]
+    return [loss for loss, _ in pairs], [ms for _, ms in pairs]
+
+
+def processor():
+    with open("/proc/cpuinfo") as file:
+        names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
+    return names[0] if names else platform.processor()
+
+
+def compare(name, rounds, threads, modes):
+    sizes = MODELS[name]
+    layers, width, heads, length, batch, vocab, hidden, steps = sizes
+    torch.manual_seed(1)
+    first = Transformer(layers, width, heads, length, vocab, hidden)
+    for parameter in first.parameters():
+        if parameter.dim() > 1:
+            nn.init.normal_(parameter, 0, 0.02)
+    weights = {key: value.clone() for key, value in first.state_dict().items()}
+    ids = torch.randint(vocab, (CHECKED_STEPS, batch, length), dtype=torch.int32)
+    targets = ((ids.long() * 7 + 3) % vocab).int()
+    times = {mode: [] for mode in ["tapir", *modes]}
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "start.safetensors")
+        save_safetensors(path, {**first.tapir_state(), "ids": ids, "targets": targets})
+        long_ids, long_targets = ids.long(), targets.long()
+        sides = {mode: TorchSide(sizes, weights, mode == "compile") for mode in modes}
+        losses = {mode: side.run(long_ids, long_targets, CHECKED_STEPS)[0]
+                  for mode, side in sides.items()}
+        tapir_losses = run_tapir(path, sizes, CHECKED_STEPS, threads)[0]
+        difference = max(abs(a - b) for mode in modes for a, b in zip(tapir_losses, losses[mode]))
+        if not difference < 1e-4:
+            raise SystemExit(f"model {name}: the losses differ by {difference:g}: {tapir_losses} {losses}")
+        for _ in range(rounds):
+            times["tapir"] += run_tapir(path, sizes, steps + 2, threads)[1][2:]
+            for mode, side in sides.items():
+                times[mode] += side.run(long_ids, long_targets, steps)[1]
+    return times, difference
+
+
+def report(name, times, difference):
+    medians = {mode: statistics.median(values) for mode, values in times.items()}
+    for mode, values in times.items():
+        values = sorted(values)
+        ratio = medians[mode] / medians["tapir"]
+        best = values[0] / min(times["tapir"])
+        label = "Tapir" if mode == "tapir" else f"PyTorch {mode}"
+        print(f"| {name} | {label} | {medians[mode]:.1f} | {values[len(values) // 10]:.1f} to "
+              f"{values[-1 - len(values) // 10]:.1f} | {values[0]:.1f} | {ratio:.2f} | {best:.2f} | "
+              f"{'' if mode == 'tapir' else f'{difference:.0e}'} |", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--models", default="A,B")
+    parser.add_argument("--modes", default="eager,compile")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=2)
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    print(f"{processor()}, {os.cpu_count()} processors, {options.threads} threads; PyTorch "
+          f"{torch.__version__}; load {math.ceil(os.getloadavg()[0])} when the run began.\n")
+    print("| model | program | median ms per step | 10 % to 90 % | fastest ms | median, times Tapir's | "
+          "fastest, times Tapir's | largest difference of losses |\n|---|---|---|---|---|---|---|---|")
+    for name in options.models.split(","):
+        report(name, *compare(name, options.rounds, options.threads, options.modes.split(",")))
+
+
+if __name__ == "__main__":
+    main()
