@@ -57,9 +57,10 @@ class HeaderChecks {
   // Receives the parser's events; the message of what is wrong, if anything, is in `problem`.
   bool operator()(int depth, ReadJson::parse_event_t event, ReadJson& parsed) {
     if (depth > kMaxDepth) problem = "is nested too deep";
+    if (!problem.empty()) return false;  // nothing more is kept
     if (event == ReadJson::parse_event_t::object_start) keys_.emplace_back();
     if (event == ReadJson::parse_event_t::object_end) keys_.pop_back();
-    if (event == ReadJson::parse_event_t::key && problem.empty()) {
+    if (event == ReadJson::parse_event_t::key) {
       const auto& key = parsed.get_ref<const std::string&>();
       if (!keys_.back().insert(key).second) problem = fmt::format("has '{}' twice", key);
     }

@@ -180,7 +180,8 @@ TEST_F(Serialize, WhatIsNoSafetensorsFile) {
     refuses(file_of(header), {"not a JSON object"});
   }
   refuses(file_of("{\"\xff\":1}"), {"not a JSON object"});
-  refuses(file_of(std::string(100'000, '[')), {"not a JSON object"});
+  refuses(file_of(std::string(100'000, '[')), {"header is nested too deep"});
+  refuses(file_of("{\"a\":" + std::string(1000, '{')), {"not a JSON object"});
 }
 
 TEST_F(Serialize, WhatHeadersMustSay) {
@@ -221,6 +222,39 @@ TEST_F(Serialize, WhatHeadersMustSay) {
   const std::string w = R"({"dtype":"F32","shape":[1],"data_offsets":[0,4]})";
   refuses(file_of("{\"v\":" + w + ",\"w\":" + w + "}", "1234"),
           {"'w' starts at byte 0", "overlap"});
+  refuses(file_of("{\"w\":" + w + ",\"w\":" + w + "}", "1234"), {"header has 'w' twice"});
+  refuses(file_of(R"({"w":{"dtype":"F32","shape":[2],"shape":[1],"data_offsets":[0,4]}})", "1234"),
+          {"header has 'shape' twice"});
+}
+
+TEST_F(Serialize, WritingToALoadedTensorLeavesTheFileAlone) {
+  save_safetensors(path(), {{"x", f64({1, 2, 3})}});
+  const std::string before = read_file(path());
+  Tensor x = load_safetensors(path()).tensors.at("x");
+  x.fill_(7);
+  expect_tensor(x, {3}, {7, 7, 7});
+  EXPECT_EQ(read_file(path()), before);
+  expect_tensor(load_safetensors(path()).tensors.at("x"), {3}, {1, 2, 3});
+}
+
+TEST_F(Serialize, LoadedTensorsSurviveThatTheFileIsReplaced) {
+  save_safetensors(path(), {{"x", counting({5000})}});
+  const Tensor x = load_safetensors(path()).tensors.at("x");
+  save_safetensors(path(), {{"x", f64({4})}});
+  expect_tensor(x, {5000}, counting({5000}).to_vector());
+  fs::remove(path());
+  EXPECT_EQ(sum(x).item(), 4999.0 * 5000 / 2);
+}
+
+// Other programs need not pad the header so that the data is aligned.
+TEST_F(Serialize, DataMayStartAnywhere) {
+  const std::string header = R"({"x":{"dtype":"F64","shape":[2],"data_offsets":[0,16]}})";
+  const double values[] = {1.5, -2.5};
+  for (size_t padding = 0; padding < 8; ++padding) {
+    write_file(path(), file_of(header + std::string(padding, ' '),
+                               std::string(reinterpret_cast<const char*>(values), 16)));
+    expect_tensor(load_safetensors(path()).tensors.at("x"), {2}, {1.5, -2.5});
+  }
 }
 
 TEST_F(Serialize, WhatIsNotARegularFile) {

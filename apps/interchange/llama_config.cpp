@@ -229,11 +229,11 @@ LlamaConfig parse_llama_config(std::string_view json, const std::string& file) {
 }
 
 void require_llama(const ModelConfig& model) {
-  constexpr std::string_view kOp = "export";
   const auto needs = [](bool right, std::string_view setting, std::string_view value,
                         std::string_view wanted) {
-    require(right, kOp, "{} is {}, but Llama models have {}; this model cannot be written as one",
-            setting, value, wanted);
+    require(right, "export",
+            "{} is {}, but Llama models have {}; this model cannot be written as one", setting,
+            value, wanted);
   };
   needs(model.norm == nn::NormKind::rms, "norm", nn::name_of(model.norm), "rms");
   needs(model.norm_position == nn::NormPosition::pre, "norm-position",

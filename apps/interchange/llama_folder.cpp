@@ -6,8 +6,8 @@
 
 #include "apps/interchange/llama_config.h"
 #include "apps/interchange/llama_names.h"
+#include "apps/interchange/shard_index.h"
 #include "apps/tokenizer/file_io.h"
-#include "apps/tokenizer/strict_json.h"
 #include "autograd/ops.h"
 #include "autograd/serialize.h"
 #include "nn/init.h"
@@ -34,11 +34,6 @@ void require_inside(const fs::path& folder, const fs::path& file) {
                         real.parent_path() == home.parent_path().parent_path() / "blobs";
   require(!error && (real.parent_path() == home || in_store), kOp,
           "{} is a link that leads out of the folder, to {}", file.string(), real.string());
-}
-
-bool is_plain_name(std::string_view name) {
-  return !name.empty() && name.size() <= 255 && name != "." && name != ".." &&
-         name.find_first_of(std::string_view("/\\\0", 3)) == std::string_view::npos;
 }
 
 // Tensors by the names that they have in the folder.
@@ -159,21 +154,6 @@ void cut_vocabulary(int64_t padded, LlamaFolder& result) {
 }
 
 }  // namespace
-
-std::vector<std::pair<std::string, std::string>> parse_shard_index(std::string_view json,
-                                                                   const std::string& file) {
-  const JsonValue root = parse_strict_json(json, file);
-  std::vector<std::pair<std::string, std::string>> entries;
-  for (const JsonValue::Member& member : root["weight_map"].object(file + ": weight_map")) {
-    const std::string& name = member.value.string(fmt::format("{}: {}", file, member.key));
-    require(is_plain_name(name), kOp,
-            "{}: {} is said to be in {}, which is no file of the folder itself", file, member.key,
-            json_quote(name));
-    entries.emplace_back(member.key, name);
-  }
-  require(!entries.empty(), kOp, "{}: weight_map is empty", file);
-  return entries;
-}
 
 bool is_llama_folder(const fs::path& folder) {
   std::error_code error;

@@ -28,9 +28,4 @@ bool is_llama_folder(const std::filesystem::path& folder);
 // beyond the tokenizer's is cut to it, with a note.
 LlamaFolder read_llama_folder(const std::filesystem::path& folder);
 
-// The text of a model.safetensors.index.json: for each tensor the name of the file with it. `file`
-// names the index in messages. A name that could lead out of the folder is an Error.
-std::vector<std::pair<std::string, std::string>> parse_shard_index(std::string_view json,
-                                                                   const std::string& file);
-
 }  // namespace tapir::app

@@ -2,10 +2,10 @@
 on models that it trains itself.
 
     build/interchange-venv/bin/pip install torch transformers tokenizers safetensors \\
-        llama-cpp-python gguf
+        xllamacpp
     build/interchange-venv/bin/python tests/interchange/check_programs.py build/release/tapir
 
-Without llama-cpp-python the checks of GGUF files are left out.
+xllamacpp is llama.cpp as a package; without it the checks of GGUF files are left out.
 """
 
 import json
@@ -22,9 +22,9 @@ from transformers import AutoTokenizer
 import llamas
 
 try:
-    import llama_cpp
+    import xllamacpp
 except ImportError:
-    llama_cpp = None
+    xllamacpp = None
 
 PROGRAM = sys.argv[1]
 TEXT = ("The cat number 12 sat on the mat, and didn't see the other cats. Caf\u00e9s \u20ac5!\n\n"
@@ -76,8 +76,12 @@ def greedy_transformers(folder, count=48):
 
 
 def greedy_llama_cpp(file, count=48):
-    model = llama_cpp.Llama(str(file), n_ctx=256, n_threads=1, verbose=False)
-    out = model.create_completion(PROMPT, max_tokens=count, temperature=0.0, repeat_penalty=1.0)
+    params = xllamacpp.CommonParams()
+    params.model.path = str(file)
+    params.n_ctx, params.n_parallel, params.warmup = 256, 1, False
+    params.cpuparams.n_threads = 1
+    server = xllamacpp.Server(params)
+    out = server.handle_completions({"prompt": PROMPT, "max_tokens": count, "temperature": 0})
     return out["choices"][0]["text"]
 
 
@@ -105,7 +109,7 @@ def check_random_llamas(work, text_file):
         compare_losses(f"{name}, imported", run, folder, text_file)
         tapir("export", run, "--format", "hf", "--out", back)
         compare_losses(f"{name}, exported again", run, back, text_file)
-        if llama_cpp and name != "f16":
+        if xllamacpp and name != "f16":
             tapir("export", run, "--format", "gguf", "--out", gguf)
             report(f"{name}: text of llama.cpp", greedy_llama_cpp(gguf, 16) == greedy(run, 16))
 
@@ -128,7 +132,7 @@ def check_trained(work, text_file):
             tapir("export", run, "--format", "hf", "--out", back)
             compare_losses(name, run, back, text_file)
             report(f"{name}: greedy text of transformers", greedy_transformers(back) == greedy(run))
-            if llama_cpp:
+            if xllamacpp:
                 for dtype in ("f32", "f16"):
                     gguf = folder / f"{dtype}.gguf"
                     tapir("export", run, "--format", "gguf", "--dtype", dtype, "--out", gguf)
@@ -157,7 +161,7 @@ def main():
         check_random_llamas(work, text_file)
         check_trained(work, text_file)
         check_safetensors(work)
-    print(f"{failures} failures" + ("" if llama_cpp else "; llama.cpp was not there"))
+    print(f"{failures} failures" + ("" if xllamacpp else "; llama.cpp was not there"))
     return failures > 0
 
 

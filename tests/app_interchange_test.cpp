@@ -1,0 +1,75 @@
+// `tapir import` and `tapir export` as a user runs them.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/tiny_run.h"
+
+namespace tapir::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string golden(const std::string& name) {
+  return std::string(TAPIR_TEST_DIR) + "/interchange/" + name;
+}
+
+std::vector<std::string> greedy(const std::string& model) {
+  return {"generate", model, "--prompt", "The cat", "--tokens", "20", "--temperature", "0"};
+}
+
+TEST(Import, MakesARunThatEveryCommandTakes) {
+  const TemporaryFolder folder;
+  const std::string run = folder / "run";
+  const ProcessResult imported = run_tapir({"import", golden("llama3"), "--out", run});
+  ASSERT_EQ(imported.status, 0) << imported.err;
+  expect_contains(imported.out, {"8032 parameters", "2 layers", "vocabulary of 257",
+                                 "context of 256", "tapir generate " + run});
+  const ProcessResult direct = run_tapir(greedy(golden("llama3")));
+  ASSERT_EQ(direct.status, 0) << direct.err;
+  EXPECT_EQ(run_tapir(greedy(run)).out, direct.out);
+  const std::string text = folder.write("text.txt", small_text().substr(0, 500));
+  const ProcessResult eval = run_tapir({"eval", run, "--data", text});
+  ASSERT_EQ(eval.status, 0) << eval.err;
+  expect_contains(eval.out, {"perplexity"});
+  EXPECT_EQ(run_tapir({"eval", golden("llama3"), "--data", text}).status, 0);
+  expect_failure(run_tapir({"eval", run}), 1, {"not trained by this program", "--data"});
+  expect_failure(run_tapir({"import", golden("llama3"), "--out", run}), 1, {"--overwrite"});
+  EXPECT_EQ(run_tapir({"import", golden("grouped"), "--out", run, "--overwrite"}).status, 0);
+}
+
+TEST(Import, TrainingGoesOnFromTheImportedWeights) {
+  const TemporaryFolder folder;
+  const std::string run = folder / "run";
+  const std::string text = folder.write("text.txt", small_text());
+  ASSERT_EQ(run_tapir({"import", golden("grouped"), "--out", run, "--context", "32"}).status, 0);
+  const ProcessResult train =
+      run_tapir({"train", "--resume", run, "--data", text, "--steps", "12", "--batch", "4",
+                 "--sample-every", "0", "--threads", "1", "--eval-every", "6"});
+  ASSERT_EQ(train.status, 0) << train.err;
+  const std::vector<nlohmann::json> lines = json_lines(read_text(run + "/metrics.jsonl"));
+  EXPECT_LT(lines.back()["loss"], lines.front()["loss"]);
+  const ProcessResult exported =
+      run_tapir({"export", run, "--format", "hf", "--out", folder / "hf"});
+  ASSERT_EQ(exported.status, 0) << exported.err;
+  EXPECT_EQ(run_tapir(greedy(folder / "hf")).out, run_tapir(greedy(run)).out);
+}
+
+TEST(Export, WritesTheFilesOfOtherPrograms) {
+  const TinyRun tiny;
+  const ProcessResult gguf =
+      run_tapir({"export", tiny.run, "--format", "gguf", "--dtype", "f16", "--out", tiny / "m"});
+  ASSERT_EQ(gguf.status, 0) << gguf.err;
+  EXPECT_EQ(read_text(tiny / "m").substr(0, 4), "GGUF");
+  expect_failure(run_tapir({"export", tiny.run, "--format", "gguf", "--out", tiny / "m"}), 1,
+                 {"exists", "--overwrite"});
+  expect_failure(run_tapir({"export", tiny.run}), 1, {"--out"});
+  expect_failure(run_tapir({"export", tiny.run, "--format", "onnx", "--out", tiny / "x"}), 1,
+                 {"--format", "onnx", "hf, gguf"});
+  expect_failure(run_tapir({"export", tiny / "none", "--out", tiny / "x"}), 1, {"none"});
+  const ProcessResult hf = run_tapir({"export", tiny.run, "--out", tiny / "hf"});
+  ASSERT_EQ(hf.status, 0) << hf.err;
+  EXPECT_EQ(run_tapir(greedy(tiny / "hf")).out, run_tapir(greedy(tiny.run)).out);
+}
+
+}  // namespace
+}  // namespace tapir::testing
