@@ -135,13 +135,14 @@ class TorchSide:
         losses, times = [], []
         for _ in range(steps):
             batch = self.steps % len(ids)
-            start = time.perf_counter()
+            start, processor_start = time.perf_counter(), time.process_time()
             loss = self.forward(ids[batch], targets[batch])
             loss.backward()
             losses.append(loss.item())
             self.optimizer.step()
             self.optimizer.zero_grad(set_to_none=True)
-            times.append((time.perf_counter() - start) * 1e3)
+            times.append(((time.perf_counter() - start) * 1e3,
+                          (time.process_time() - processor_start) * 1e3))
             self.steps += 1
         return losses, times
 
@@ -150,8 +151,8 @@ def run_tapir(path, sizes, steps, threads):
     layers, width, heads, _, _, _, hidden, _ = sizes
     command = [os.environ["TAPIR_BENCH"], path, *map(str, (layers, width, heads, hidden, steps, threads))]
     lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\n")
-    pairs = [tuple(map(float, line.split())) for line in lines if line]
-    return [loss for loss, _ in pairs], [ms for _, ms in pairs]
+    rows = [tuple(map(float, line.split())) for line in lines if line]
+    return [row[0] for row in rows], [row[1:] for row in rows]
 
 
 def processor():
@@ -191,15 +192,21 @@ def compare(name, rounds, threads, modes):
 
 
 def report(name, times, difference):
-    medians = {mode: statistics.median(values) for mode, values in times.items()}
-    for mode, values in times.items():
-        values = sorted(values)
-        ratio = medians[mode] / medians["tapir"]
-        best = values[0] / min(times["tapir"])
+    """Elapsed times, which other load on the machine lengthens, and processor times, which it hardly does."""
+    def columns(mode, kind):
+        values = sorted(pair[kind] for pair in times[mode])
+        tenth = len(values) // 10
+        return statistics.median(values), values[tenth], values[-1 - tenth]
+
+    for mode in times:
+        cells = []
+        for kind in (0, 1):
+            median, low, high = columns(mode, kind)
+            ratio = median / columns("tapir", kind)[0]
+            cells += [f"{median:.1f} ({low:.1f} to {high:.1f})", f"{ratio:.2f}"]
         label = "Tapir" if mode == "tapir" else f"PyTorch {mode}"
-        print(f"| {name} | {label} | {medians[mode]:.1f} | {values[len(values) // 10]:.1f} to "
-              f"{values[-1 - len(values) // 10]:.1f} | {values[0]:.1f} | {ratio:.2f} | {best:.2f} | "
-              f"{'' if mode == 'tapir' else f'{difference:.0e}'} |", flush=True)
+        losses = "" if mode == "tapir" else f"{difference:.0e}"
+        print(f"| {name} | {label} | {' | '.join(cells)} | {losses} |", flush=True)
 
 
 def main():
@@ -212,8 +219,8 @@ def main():
     torch.set_num_threads(options.threads)
     print(f"{processor()}, {os.cpu_count()} processors, {options.threads} threads; PyTorch "
           f"{torch.__version__}; load {math.ceil(os.getloadavg()[0])} when the run began.\n")
-    print("| model | program | median ms per step | 10 % to 90 % | fastest ms | median, times Tapir's | "
-          "fastest, times Tapir's | largest difference of losses |\n|---|---|---|---|---|---|---|---|")
+    print("| model | program | ms per step: median (10 % to 90 %) | times Tapir's | processor ms | "
+          "times Tapir's | largest difference of losses |\n|---|---|---|---|---|---|---|")
     for name in options.models.split(","):
         report(name, *compare(name, options.rounds, options.threads, options.modes.split(",")))
 
