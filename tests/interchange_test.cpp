@@ -37,7 +37,7 @@ Tensor logits_of(const LoadedModel& model, const Tensor& ids) {
 
 double largest_difference(const Tensor& a, const Tensor& b) {
   EXPECT_EQ(a.shape().to_string(), b.shape().to_string());
-  return abs(a - b).numel() == 0 ? 0 : max(reshape(abs(a - b), {a.numel()}), {0}).item();
+  return abs(a - b).numel() == 0 ? 0 : max(reshape(abs(a - b), {a.numel()}), 0).item();
 }
 
 struct Expected {
