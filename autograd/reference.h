@@ -7,6 +7,21 @@
 
 namespace tapir::reference {
 
+// While alive, the fused operations of this thread run as they are written here.
+class Composed {
+ public:
+  explicit Composed(bool enabled = true) : before_(enabled_) { enabled_ = enabled; }
+  ~Composed() { enabled_ = before_; }
+  Composed(const Composed&) = delete;
+  Composed& operator=(const Composed&) = delete;
+
+  static bool enabled() { return enabled_; }
+
+ private:
+  bool before_;
+  static constinit inline thread_local bool enabled_ = false;
+};
+
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = Tensor());
 Tensor softmax(const Tensor& x, int64_t axis);
 Tensor log_softmax(const Tensor& x, int64_t axis);

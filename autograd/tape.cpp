@@ -5,6 +5,7 @@
 
 #include "autograd/anomaly.h"
 #include "autograd/ops.h"
+#include "autograd/tape_observer.h"
 
 namespace tapir {
 namespace {
@@ -100,7 +101,8 @@ NoGrad::~NoGrad() {
   paused = before_;
 }
 
-void TapeRecorder::check_forward(std::string_view op, const Tensor& output) {
+void TapeRecorder::forward_done(std::string_view op, const Tensor& output) {
+  if (TapeObserver* observer = TapeObserver::current()) observer->operation_done(op, output);
   // Inside a gradient function, intermediate values may be infinite and masked later; what it
   // returns is checked. A tape of its own (checkpoint) records the forward pass again.
   const bool in_gradient_function = outermost_running != nullptr && paused;
@@ -154,6 +156,10 @@ Tensor TapeRecorder::add(Tape& tape, std::string_view op, Tensor output,
   impl.tape = tape.id_;
   impl.node = static_cast<int64_t>(tape.nodes_.size());
   tape.nodes_.push_back(std::move(node));
+  if (TapeObserver* observer = TapeObserver::current()) {
+    observer->node_recorded(tape, tape.nodes_.size() - 1, inputs, output,
+                            tape.nodes_.back().backward);
+  }
   return output;
 }
 
@@ -204,14 +210,18 @@ void Tape::backward(const Tensor& output, const Tensor& seed) {
   for (size_t i = last + 1; i-- > 0;) {
     Node node = std::move(nodes_[i]);
     nodes_.pop_back();
-    if (grads[i].defined()) run(node, std::move(grads[i]), grads);
+    if (!grads[i].defined()) continue;
+    const Scope scope(node.layer);
+    TapeObserver* observer = TapeObserver::current();
+    if (observer) observer->backward_begins(*this, i, node.op, grads[i]);
+    run(node, std::move(grads[i]), grads);
+    if (observer) observer->backward_ended(*this, i);
   }
   if (pass.is_outermost()) finish_hooked_leaves();
 }
 
 // One node: check, call its gradient function, hand the results on.
 void Tape::run(Node& node, Tensor grad, std::vector<Tensor>& grads) {
-  Scope scope(node.layer);
   for (const GradHook& hook : node.hooks) hook(grad);
   if (auto output = node.output.lock(); output && output->retain_grad) output->grad = grad.impl();
   for (const SeenVersion& seen : node.seen) {

@@ -105,8 +105,8 @@ class TapeRecorder {
   static Tape* wants(std::string_view op, std::span<const Tensor> inputs);
   static Tensor add(Tape& tape, std::string_view op, Tensor output, std::span<const Tensor> inputs,
                     Backward backward);
-  // In anomaly mode, stops at a non-finite output.
-  static void check_forward(std::string_view op, const Tensor& output);
+  // Tells an observer, and in anomaly mode stops at a non-finite output.
+  static void forward_done(std::string_view op, const Tensor& output);
 };
 
 // Every differentiable operation ends with this: returns `output`, and on a recording tape notes
@@ -122,7 +122,7 @@ Tensor record(std::string_view op, Tensor output, std::initializer_list<Tensor> 
 template <typename Function>
 Tensor record(std::string_view op, Tensor output, std::span<const Tensor> inputs,
               Function&& backward) {
-  TapeRecorder::check_forward(op, output);
+  TapeRecorder::forward_done(op, output);
   Tape* tape = TapeRecorder::wants(op, inputs);
   if (!tape) return output;
   return TapeRecorder::add(*tape, op, std::move(output), inputs,

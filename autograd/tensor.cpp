@@ -7,6 +7,7 @@
 
 #include "autograd/ops.h"
 #include "autograd/tape.h"
+#include "autograd/tape_observer.h"
 
 namespace tapir {
 namespace {
@@ -28,6 +29,11 @@ std::vector<T> download(const Tensor& x) {
   std::vector<T> values(static_cast<size_t>(x.numel()));
   x.backend().copy_to_host(dense.view().data, values.data(), values.size() * sizeof(T));
   return values;
+}
+
+Tensor announced(std::shared_ptr<TensorImpl> impl) {
+  if (TapeObserver* observer = TapeObserver::current()) observer->tensor_made(impl);
+  return Tensor(std::move(impl));
 }
 
 void require_count(size_t given, const Shape& shape) {
@@ -53,7 +59,7 @@ Tensor Tensor::empty(const Shape& shape, DType dtype, Device device) {
   impl->shape = shape;
   impl->strides = row_major_strides(shape);
   impl->dtype = dtype;
-  return Tensor(std::move(impl));
+  return announced(std::move(impl));
 }
 
 Tensor Tensor::full(const Shape& shape, double value, DType dtype, Device device) {
@@ -181,7 +187,7 @@ Tensor make_view(const Tensor& x, int64_t offset, const Shape& shape, const Stri
   impl->shape = shape;
   impl->strides = strides;
   impl->dtype = x.dtype();
-  return Tensor(std::move(impl));
+  return announced(std::move(impl));
 }
 
 int64_t checked_numel(std::string_view op, const Shape& shape) {

@@ -14,4 +14,18 @@ bool is_available(Device device, std::string* reason = nullptr);
 // "auto" means CUDA where it works, else the CPU; "cpu" and "cuda" must be available.
 Device choose_device(std::string_view name);
 
+// While alive, backend(device) answers with `stand_in`: for watching the real one
+// (observed_backend.h). Set it up while no other thread computes.
+class BackendOverride {
+ public:
+  BackendOverride(Device device, const Backend& stand_in);
+  ~BackendOverride();
+  BackendOverride(const BackendOverride&) = delete;
+  BackendOverride& operator=(const BackendOverride&) = delete;
+
+ private:
+  Device device_;
+  const Backend* before_;
+};
+
 }  // namespace tapir

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "autograd/ops.h"
+#include "autograd/reference.h"
 
 namespace tapir {
 namespace {
@@ -60,6 +61,9 @@ Tensor expanded_mask(const Tensor& mask, const Tensor& q, const Tensor& k) {
 Tensor scaled_dot_product_attention(const Tensor& q_in, const Tensor& k_in, const Tensor& v_in,
                                     const AttentionArguments& arguments) {
   require_shapes(q_in, k_in, v_in);
+  if (reference::Composed::enabled()) {
+    return reference::scaled_dot_product_attention(q_in, k_in, v_in, arguments);
+  }
   const Tensor q = with_four_axes(q_in), k = with_four_axes(k_in), v = with_four_axes(v_in);
   const Tensor mask = expanded_mask(arguments.mask, q, k);
   const AttentionOptions options{

@@ -2,6 +2,7 @@
 #include <cstdint>
 
 #include "autograd/ops.h"
+#include "autograd/reference.h"
 
 namespace tapir {
 namespace {
@@ -54,6 +55,9 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets, Reduction redu
   const int64_t classes = logits.size(-1), tokens = targets.numel();
   const Tensor flat = reshape(contiguous(targets), {tokens});
   const int64_t counted = checked_count(flat, classes, ignore_index);
+  if (reference::Composed::enabled()) {
+    return reference::cross_entropy(logits, targets, reduction, ignore_index);
+  }
   const Tensor losses =
       per_token(contiguous(reshape(logits, {tokens, classes})), flat, ignore_index);
   if (reduction == Reduction::none) return reshape(losses, targets.shape());

@@ -1,6 +1,7 @@
 // Elementwise arithmetic. Broadcasting is a separate operation (expand), whose gradient sums over
 // the repeated axes; so every gradient here has its input's shape without further thought.
 #include "autograd/ops.h"
+#include "autograd/reference.h"
 
 namespace tapir {
 namespace {
@@ -261,6 +262,7 @@ Tensor swiglu(const Tensor& gate, const Tensor& up) {
   require_same_dtype("swiglu", gate, up);
   require_same_device("swiglu", gate, up);
   require_floating("swiglu", gate);
+  if (reference::Composed::enabled()) return reference::swiglu(gate, up);
   Tensor out = Tensor::empty_like(gate);
   gate.backend().swiglu(gate.view(), up.view(), out.view());
   return record("swiglu", out, {gate, up}, [gate, up](const Tensor& grad) {

@@ -1,5 +1,6 @@
 // Reading and writing by position. Gradients add up repeated positions in a fixed order.
 #include "autograd/ops.h"
+#include "autograd/reference.h"
 
 namespace tapir {
 namespace {
@@ -103,6 +104,7 @@ Tensor embedding(const Tensor& weight, const Tensor& ids) {
   require_index("embedding", ids);
   require_same_device("embedding", weight, ids);
   require_in_range("embedding", "id", ids, weight.size(0), "the vocabulary");
+  if (reference::Composed::enabled()) return reference::embedding(weight, ids);
   const Tensor dense = contiguous(ids), table = contiguous(weight);
   Shape shape = ids.shape();
   shape.push_back(weight.size(1));

@@ -1,6 +1,7 @@
 // Normalisations over the last axis. Saved: x and one or two statistics per row, not the
 // normalised values, which the backward kernel recomputes.
 #include "autograd/ops.h"
+#include "autograd/reference.h"
 
 namespace tapir {
 namespace {
@@ -28,6 +29,7 @@ Tensor statistics(const Tensor& rows) {
 Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps) {
   const Tensor rows = as_rows("rms_norm", x);
   require_parameter("rms_norm", "weight", x, weight);
+  if (reference::Composed::enabled()) return reference::rms_norm(x, weight, eps);
   const Tensor w = contiguous(weight), rstd = statistics(rows);
   Tensor out = Tensor::empty_like(rows);
   x.backend().rms_norm(rows.view(), w.view(), eps, out.view(), rstd.view());
@@ -44,6 +46,7 @@ Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
   const Tensor rows = as_rows("layer_norm", x);
   require_parameter("layer_norm", "weight", x, weight);
   if (bias.defined()) require_parameter("layer_norm", "bias", x, bias);
+  if (reference::Composed::enabled()) return reference::layer_norm(x, weight, bias, eps);
   const Tensor w = contiguous(weight), b = bias.defined() ? contiguous(bias) : Tensor();
   const Tensor mean = statistics(rows), rstd = statistics(rows);
   Tensor out = Tensor::empty_like(rows);

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "autograd/ops.h"
+#include "autograd/reference.h"
 
 namespace tapir {
 namespace {
@@ -62,6 +63,9 @@ Tensor softmax_of_rows(const Tensor& x, bool log) {
 
 Tensor softmax_along(std::string_view op, const Tensor& x, int64_t axis, bool log) {
   require_floating(op, x);
+  if (reference::Composed::enabled() && x.rank() > 0) {
+    return log ? reference::log_softmax(x, axis) : reference::softmax(x, axis);
+  }
   if (x.rank() == 0) return reshape(softmax_of_rows(reshape(x, {1}), log), {});
   const int at = normalize_axis(op, axis, x.rank());
   return transpose(softmax_of_rows(with_axis_last(op, x, at), log), at, -1);
@@ -135,6 +139,7 @@ Tensor logsumexp(const Tensor& x, int64_t axis, bool keepdim) {
   require_floating("logsumexp", x);
   const int at = normalize_axis("logsumexp", axis, x.rank());
   require(x.shape()[at] > 0, "logsumexp", "of no elements along axis {} of {}", at, x.shape());
+  if (reference::Composed::enabled()) return reference::logsumexp(x, axis, keepdim);
   Tensor out;
   {
     NoGrad pause;
@@ -156,6 +161,7 @@ Tensor logsumexp(const Tensor& x, int64_t axis, bool keepdim) {
 Tensor cumsum(const Tensor& x, int64_t axis) {
   require_floating("cumsum", x);
   const int at = normalize_axis("cumsum", axis, x.rank());
+  if (reference::Composed::enabled()) return reference::cumsum(x, axis);
   const Tensor rows = with_axis_last("cumsum", x, at);
   Tensor out = Tensor::empty_like(rows);
   rows.backend().cumsum(rows.view(), /*reverse=*/false, out.view());

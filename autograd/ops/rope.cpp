@@ -1,6 +1,7 @@
 // Rotary position embedding. A rotation's gradient is the rotation back, so nothing is saved but
 // the tables.
 #include "autograd/ops.h"
+#include "autograd/reference.h"
 
 namespace tapir {
 
@@ -29,6 +30,7 @@ Tensor rope(const Tensor& x, const Tensor& cos, const Tensor& sin, const Tensor&
   require(bad < 0, "rope", "position {} is outside [0, {}); max_seq_len is {}",
           bad < 0 ? 0 : reshape(at, {at.numel()}).to_ints()[static_cast<size_t>(bad)], cos.size(0),
           cos.size(0));
+  if (reference::Composed::enabled()) return reference::rope(x, cos, sin, positions, layout);
   const Tensor c = contiguous(cos), s = contiguous(sin);
   const Shape four{batch, x.rank() == 4 ? x.size(1) : 1, time, width};
   const Tensor in = reshape(x, four);

@@ -1,0 +1,93 @@
+// A device that tells about each of its kernels: how long it took and how much it computed.
+#pragma once
+
+#include <chrono>
+#include <functional>
+
+#include "backends/backend.h"
+
+namespace tapir {
+
+struct KernelReport {
+  using Time = std::chrono::steady_clock::time_point;
+
+  std::string_view kernel;  // the method of Backend
+  Time begin, end;
+  // Floating-point operations: two for each multiplication with addition of a matrix product or of
+  // attention, where only visible keys count; of everything else one for each element written.
+  double flops = 0;
+};
+
+using KernelWatcher = std::function<void(const KernelReport&)>;
+
+// Hands every call to another backend, waits for it to finish and reports it.
+class ObservedBackend final : public Backend {
+ public:
+  // `inner` must outlive this.
+  ObservedBackend(const Backend& inner, KernelWatcher watcher)
+      : inner_(inner), watcher_(std::move(watcher)) {}
+
+  Device device() const override { return inner_.device(); }
+  std::string description() const override { return inner_.description(); }
+  Allocator& allocator() const override { return inner_.allocator(); }
+  void synchronize() const override { inner_.synchronize(); }
+  void copy_from_host(const void* host, void* device, size_t bytes) const override;
+  void copy_to_host(const void* device, void* host, size_t bytes) const override;
+  void copy(ConstView x, View out) const override;
+  void fill(double value, View out) const override;
+  void unary(UnaryOp op, ConstView x, double p, View out) const override;
+  void unary_backward(UnaryOp op, ConstView grad, ConstView saved, double p,
+                      View dx) const override;
+  void binary(BinaryOp op, ConstView a, ConstView b, View out) const override;
+  void compare(CompareOp op, ConstView a, ConstView b, View out) const override;
+  void where(ConstView condition, ConstView a, ConstView b, View out) const override;
+  void swiglu(ConstView gate, ConstView up, View out) const override;
+  void swiglu_backward(ConstView grad, ConstView gate, ConstView up, View dgate,
+                       View dup) const override;
+  void reduce(ReduceOp op, ConstView x, View out) const override;
+  void argmax(ConstView x, View index) const override;
+  void cumsum(ConstView x, bool reverse, View out) const override;
+  void sort(ConstView x, bool descending, View values, View index) const override;
+  int64_t count_nonfinite(ConstView x) const override;
+  void gather(ConstView x, ConstView index, View out) const override;
+  void scatter_add(ConstView index, ConstView source, View out) const override;
+  int64_t find_out_of_range(ConstView index, int64_t bound) const override;
+  void embedding(ConstView weight, ConstView ids, View out) const override;
+  void embedding_backward(ConstView grad, ConstView ids, View dweight) const override;
+  void matmul(ConstView a, ConstView b, View out) const override;
+  void softmax(ConstView x, bool log, View out) const override;
+  void softmax_backward(ConstView grad, ConstView out, bool log, View dx) const override;
+  void cross_entropy(ConstView logits, ConstView targets, int64_t ignore_index, View losses,
+                     View lse) const override;
+  void cross_entropy_backward(ConstView grad, ConstView logits, ConstView targets,
+                              int64_t ignore_index, ConstView lse, View dlogits) const override;
+  void layer_norm(ConstView x, ConstView weight, ConstView bias, double eps, View out, View mean,
+                  View rstd) const override;
+  void layer_norm_backward(ConstView grad, ConstView x, ConstView weight, ConstView mean,
+                           ConstView rstd, View dx, View dweight, View dbias) const override;
+  void rms_norm(ConstView x, ConstView weight, double eps, View out, View rstd) const override;
+  void rms_norm_backward(ConstView grad, ConstView x, ConstView weight, ConstView rstd, View dx,
+                         View dweight) const override;
+  void rope(ConstView x, ConstView cos, ConstView sin, ConstView positions, RopeLayout layout,
+            bool inverse, View out) const override;
+  void attention(ConstView q, ConstView k, ConstView v, ConstView mask,
+                 const AttentionOptions& options, View out, View lse) const override;
+  void attention_backward(ConstView grad, ConstView q, ConstView k, ConstView v, ConstView mask,
+                          ConstView out, ConstView lse, const AttentionOptions& options, View dq,
+                          View dk, View dv) const override;
+  void random(RandomKind kind, uint64_t seed, uint64_t offset, double bound,
+              View out) const override;
+  void dropout(ConstView x, double p, uint64_t seed, uint64_t offset, View out) const override;
+  void adamw(std::span<const AdamWTensor> tensors, const AdamWConstants& c) const override;
+  void sgd(std::span<const SgdTensor> tensors, const SgdConstants& c) const override;
+  double sum_of_squares(std::span<const ConstView> tensors) const override;
+
+ private:
+  template <typename Kernel>
+  auto observe(std::string_view name, double flops, Kernel&& kernel) const;
+
+  const Backend& inner_;
+  KernelWatcher watcher_;
+};
+
+}  // namespace tapir
