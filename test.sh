@@ -46,8 +46,9 @@ run_tests() {
 checked() { find build/checked -name '*.gcda' -delete; run_tests checked; }
 
 stage "packages" setup_packages "${build_packages[@]}" || exit 1
-# Two checks need these; without them they are skipped and say so.
+# Some checks need these; without them they are skipped and say so.
 setup_packages clang-format-14 qemu-user || echo "test.sh: going on without clang-format or qemu"
+setup_packages chromium || echo "test.sh: going on without a browser for the pages"
 stage "release: build" build release && stage "release: tests" run_tests release
 if [ $quick = no ]; then
   # One build for both: sanitizers and coverage want the same tests, at the same -O0.

@@ -34,9 +34,11 @@ void add_commands(CLI::App& program, Action& chosen) {
   add_import_command(program, chosen);
   add_export_command(program, chosen);
   add_plot_command(program, chosen);
+  add_report_command(program, chosen);
   add_corpus_command(program, chosen);
   add_gradcheck_command(program, chosen);
   add_bench_command(program, chosen);
+  add_inspect_command(program, chosen);
   add_info_command(program, chosen);
   add_selftest_command(program, chosen);
   add_tokenizer_command(program, chosen);

@@ -8,8 +8,9 @@
 namespace tapir::testing {
 namespace {
 
-const std::vector<std::string> kCommands = {
-    "train", "generate", "eval", "plot", "corpus", "gradcheck", "info", "selftest", "tokenizer"};
+const std::vector<std::string> kCommands = {"train",  "generate", "eval",      "plot",
+                                            "report", "corpus",   "gradcheck", "inspect",
+                                            "info",   "selftest", "tokenizer"};
 
 TEST(Help, EveryCommandExplainsItselfWithExamples) {
   const ProcessResult top = run_tapir({"--help"});

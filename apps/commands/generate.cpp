@@ -13,6 +13,7 @@
 #include "apps/generation/prompt.h"
 #include "apps/generation/writer_settings.h"
 #include "apps/interchange/open_model.h"
+#include "apps/profile/profiler.h"
 #include "apps/tokenizer/file_io.h"
 #include "apps/tokenizer/utf8_stream.h"
 #include "backends/cpu/threads.h"
@@ -44,6 +45,7 @@ struct GenerateCommand {
   bool overlap = false;
   std::string device = "auto";
   int64_t threads = 0;
+  std::string profile;
 };
 
 std::vector<Setting> settings(GenerateCommand& c) {
@@ -65,6 +67,8 @@ std::vector<Setting> settings(GenerateCommand& c) {
       {"run", "checkpoint", &c.checkpoint, "best, last or a step; by default best, else last"},
       {"run", "device", &c.device, "auto, cpu or cuda"},
       {"run", "threads", &c.threads, "CPU threads; 0: as many as physical cores", 0, 256},
+      {"run", "profile", &c.profile,
+       "Write a trace of where the time goes to this file, for ui.perfetto.dev"},
   };
   list.insert(list.end(), more.begin(), more.end());
   return list;
@@ -219,6 +223,7 @@ int generate(GenerateCommand& command) {
   }
   note_about_prompt(model, prompt);
   if (command.show_tokens) show_tokens(model, prompt);
+  Profiling profiling(command.profile, model.model->token_embeddings.weight.device());
   if (command.logprobs) {
     const auto write = [&](const TokenReport& report) { write_token(*model.tokenizer, report); };
     print_stats(write_samples(model, prompt, command.options,
@@ -226,6 +231,7 @@ int generate(GenerateCommand& command) {
   } else {
     print_stats(write_texts(model, prompt, command));
   }
+  profiling.finish();
   return 0;
 }
 

@@ -7,6 +7,7 @@
 #include "apps/config/presets.h"
 #include "apps/machine.h"
 #include "apps/plot/loss_chart.h"
+#include "apps/profile/profiler.h"
 #include "apps/signals.h"
 #include "apps/training/summary.h"
 #include "apps/training/train_request.h"
@@ -125,7 +126,10 @@ int train(TrainRequest& request, const Flags& flags) {
   folder.begin(config_text(settings(request.config)), trainer.state());
   const StopSignals signals;
   TrainingSession session(config, data, trainer, folder);
-  return finish(session.run(), request, folder);
+  Profiling profiling(request.profile, device);
+  const StopReason reason = session.run();
+  profiling.finish();
+  return finish(reason, request, folder);
 }
 
 }  // namespace

@@ -49,6 +49,7 @@ template <typename Layer>
 void check_layer(Layer& layer, const std::string& about, const Tensor& x, Maker& maker,
                  const Check& check) {
   randomize(layer, maker.generator());
+  layer.name_layers();
   std::vector<NamedTensor> tensors{{"x", x}};
   for (const NamedTensor& parameter : layer.named_parameters()) tensors.push_back(parameter);
   check({about, [&] { return layer(x); }, tensors});
@@ -181,6 +182,7 @@ void check_block(const GradcheckSetup& s, const Check& check) {
   Maker maker(s);
   nn::TransformerBlock block(transformer_config(s), maker.generator(), s.dtype, s.device);
   randomize(block, maker.generator());
+  block.name_layers();
   const Tensor x = maker.sequence();
   std::vector<NamedTensor> tensors{{"x", x}};
   for (const NamedTensor& parameter : block.named_parameters()) tensors.push_back(parameter);

@@ -26,7 +26,7 @@ constexpr std::string_view kStep = "step-";
 
 constexpr const char* kLock = "run.lock";
 constexpr std::array kContents = {"config.toml", "metrics.jsonl", "samples.txt", "loss.svg",
-                                  "checkpoints"};
+                                  "report.html", "machine.json",  "checkpoints"};
 
 bool holds_run(const fs::path& path) {
   return std::any_of(kContents.begin(), kContents.end(),

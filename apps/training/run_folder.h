@@ -3,6 +3,8 @@
 //   metrics.jsonl          a line of measurements for each step
 //   samples.txt            sample texts
 //   loss.svg               the loss curve
+//   report.html            a page about the run
+//   machine.json           what trained it last
 //   checkpoints/step-N/    see checkpoint.h; `last` and `best` beside them are links
 //   run.lock               held while a training uses the folder
 #pragma once
@@ -39,6 +41,8 @@ class RunFolder {
   std::filesystem::path config_file() const { return path_ / "config.toml"; }
   std::filesystem::path metrics_file() const { return path_ / "metrics.jsonl"; }
   std::filesystem::path plot_file() const { return path_ / "loss.svg"; }
+  std::filesystem::path report_file() const { return path_ / "report.html"; }
+  std::filesystem::path machine_file() const { return path_ / "machine.json"; }
 
   // What cannot be written is an Error; it is kept and written with the next measurements.
   void append_metrics(const StepReport& report);

@@ -51,6 +51,8 @@ std::vector<Setting> request_settings(TrainRequest& r) {
       {group, "overwrite", &r.overwrite, "Replace the run that the folder holds"},
       {group, "dry-run", &r.dry_run, "Only show what would be done"},
       {group, "plot", &r.plot, "Draw the loss curve at the end"},
+      {group, "profile", &r.profile,
+       "Write a trace of where the time goes to this file, for ui.perfetto.dev"},
   };
 }
 

@@ -20,6 +20,7 @@ struct TrainRequest {
   bool overwrite = false;
   bool dry_run = false;
   bool plot = false;
+  std::string profile;  // where to write a trace
 };
 
 // The flags that are no part of a run's configuration; --resume is not among them, because its

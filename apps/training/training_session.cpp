@@ -6,6 +6,7 @@
 #include "apps/cli/quantity.h"
 #include "apps/generation/prompt.h"
 #include "apps/plot/loss_chart.h"
+#include "apps/report/run_report.h"
 #include "apps/signals.h"
 #include "apps/tokenizer/file_io.h"
 #include "apps/tokenizer/utf8_stream.h"
@@ -41,7 +42,10 @@ TrainingSession::TrainingSession(const RunConfig& config, const Dataset& data, T
                  .log_every = config.output.log_every,
                  .terminal = output_is_terminal()}),
       saved_step_(trainer.state().step),
-      train_data_(data.train.fingerprint()) {}
+      train_data_(data.train.fingerprint()) {
+  const Backend& device = trainer.model().token_embeddings.weight.backend();
+  write_file(folder.machine_file(), machine_json(device.description()));
+}
 
 StopReason TrainingSession::run() {
   StopReason reason;
@@ -136,10 +140,11 @@ void TrainingSession::sample(int64_t step) {
   progress_.print(fmt::format("sample at step {}:\n{}", step, quote_lines(harmless(text))));
 }
 
-// The curve is a convenience: that it cannot be drawn stops nothing.
+// Curve and page are conveniences: that they cannot be written stops nothing.
 void TrainingSession::draw_loss() {
   try {
     write_file(folder_.plot_file(), chart_svg(loss_chart({folder_.path()})));
+    write_file(folder_.report_file(), run_report({folder_.path()}));
   } catch (const Error& error) {
     progress_.print(fmt::format("the loss curve was not drawn: {}\n", error.what()));
   }

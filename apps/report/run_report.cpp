@@ -1,0 +1,152 @@
+#include "apps/report/run_report.h"
+
+#include <charconv>
+#include <cmath>
+
+#include "apps/cli/quantity.h"
+#include "apps/config/config_file.h"
+#include "apps/config/run_config.h"
+#include "apps/machine.h"
+#include "apps/tokenizer/file_io.h"
+#include "apps/training/metrics.h"
+#include "apps/web/web_page.h"
+#include "backends/cpu/cpu_features.h"
+#include "backends/cpu/threads.h"
+
+namespace tapir::app {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr size_t kPoints = 1000;      // of a curve; more would only make the page large
+constexpr size_t kMostSamples = 200;  // the latest ones
+constexpr size_t kMostSampleText = 20'000;
+
+const std::vector<std::string> kMeasured = {"loss", "lr", "grad_norm", "tokens_per_s"};
+
+// The mean of each stretch of lines, so that a curve has at most kPoints.
+Json training_curve(const std::vector<Json>& lines) {
+  Json curve = Json::array();
+  const size_t stretch = lines.size() / kPoints + 1;
+  for (size_t first = 0; first < lines.size(); first += stretch) {
+    const size_t last = std::min(first + stretch, lines.size());
+    Json point = {{"step", lines[last - 1]["step"]},
+                  {"seconds", lines[last - 1].value("seconds", 0.0)}};
+    for (const std::string& name : kMeasured) {
+      double sum = 0, count = 0;
+      for (size_t i = first; i < last; ++i) {
+        if (!lines[i].contains(name) || !lines[i][name].is_number()) continue;
+        sum += lines[i][name].get<double>();
+        ++count;
+      }
+      if (count > 0) point[name] = sum / count;
+    }
+    curve.push_back(std::move(point));
+  }
+  return curve;
+}
+
+// Validations, with the floor in the unit of the loss.
+Json validation_curve(const std::vector<Json>& lines) {
+  Json curve = Json::array();
+  for (const Json& line : lines) {
+    if (!line.contains("val_loss") || !line["val_loss"].is_number()) continue;
+    Json point = {{"step", line["step"]},
+                  {"seconds", line.value("seconds", 0.0)},
+                  {"loss", line["val_loss"]}};
+    if (line.contains("bits_per_byte")) point["bits_per_byte"] = line["bits_per_byte"];
+    if (line.contains("bits_per_byte") && line.contains("floor_bits_per_byte")) {
+      point["floor"] = line["floor_bits_per_byte"].get<double>() * line["val_loss"].get<double>() /
+                       line["bits_per_byte"].get<double>();
+    }
+    curve.push_back(std::move(point));
+  }
+  return curve;
+}
+
+// samples.txt: texts, each under a line "==== step N".
+Json samples(const fs::path& path) {
+  constexpr std::string_view kMark = "==== step ";
+  Json all = Json::array();
+  if (!fs::exists(path)) return all;
+  const std::string text = read_file(path);
+  std::vector<size_t> starts;
+  for (size_t at = text.find(kMark); at != std::string::npos; at = text.find(kMark, at + 1)) {
+    if (at == 0 || text[at - 1] == '\n') starts.push_back(at);
+  }
+  const size_t first = starts.size() > kMostSamples ? starts.size() - kMostSamples : 0;
+  for (size_t i = first; i < starts.size(); ++i) {
+    const size_t end = i + 1 < starts.size() ? starts[i + 1] : text.size();
+    const size_t line_end = std::min(text.find('\n', starts[i]), end);
+    int64_t step = 0;
+    std::from_chars(text.data() + starts[i] + kMark.size(), text.data() + line_end, step);
+    all.push_back({{"step", step},
+                   {"text", text.substr(std::min(line_end + 1, end),
+                                        std::min(end - line_end, kMostSampleText))}});
+  }
+  return all;
+}
+
+Json configuration(const fs::path& path) {
+  Json list = Json::array();
+  if (!fs::exists(path)) return list;
+  RunConfig config;
+  const std::vector<Setting> all = settings(config);
+  read_config_file(path, all);
+  for (const Setting& setting : all) {
+    list.push_back({{"group", setting.group},
+                    {"name", setting.name},
+                    {"value", fmt::format("{}", fmt::join(values_of(setting), " "))},
+                    {"help", setting.help}});
+  }
+  return list;
+}
+
+Json machine(const fs::path& path) {
+  if (!fs::exists(path)) return nullptr;
+  return Json::parse(read_file(path), nullptr, /*allow_exceptions=*/false);
+}
+
+Json describe_run(const fs::path& run) {
+  std::vector<Json> lines;
+  for (const Metrics& line : read_metrics(run / "metrics.jsonl")) {
+    lines.push_back(Json::parse(line.text));
+  }
+  require(!lines.empty(), "report", "there are no measurements in {} yet", run.string());
+  const fs::path folder = run.filename().empty() ? run.parent_path() : run;
+  return {
+      {"name", folder.filename().string()},           {"training", training_curve(lines)},
+      {"validation", validation_curve(lines)},        {"samples", samples(run / "samples.txt")},
+      {"config", configuration(run / "config.toml")}, {"machine", machine(run / "machine.json")}};
+}
+
+}  // namespace
+
+std::string run_report(const std::vector<fs::path>& runs) {
+  Json described = Json::array();
+  std::vector<std::string> names;
+  for (const fs::path& run : runs) {
+    described.push_back(describe_run(run));
+    names.push_back(described.back()["name"]);
+  }
+  WebPage page{.title = fmt::format("{}", fmt::join(names, ", ")),
+               .body = "report/page/report.html",
+               .styles = {"report/page/report.css"},
+               .scripts = {"report/page/report.js"},
+               .data = {{"runs", std::move(described)}}};
+  return render(page);
+}
+
+std::string machine_json(const std::string& device) {
+  const Json json = {{"tapir", TAPIR_VERSION},
+                     {"build", TAPIR_BUILD_TYPE},
+                     {"device", device},
+                     {"processor", cpu::features().model},
+                     {"kernels", cpu::name_of(cpu::chosen_isa())},
+                     {"threads", cpu::threads()},
+                     {"memory", format_bytes(static_cast<double>(memory_limit()))}};
+  return json.dump(2) + "\n";
+}
+
+}  // namespace tapir::app
