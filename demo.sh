@@ -13,8 +13,8 @@ echo "demo: building (some minutes the first time)"
 build release tapir_program
 
 # Tokens of several letters let a small model see a whole story at once.
-"$tapir" train --out "$run" --overwrite --tokenizer bpe:2048 --corpus-bytes 16000000 --steps 1500 \
-  --batch 16 --context 128 --lr 3e-3 --min-lr 3e-5 --eval-every 250
+"$tapir" train --out "$run" --overwrite --tokenizer bpe:2048 --corpus-bytes 16000000 --steps 3000 \
+  --batch 8 --context 128 --lr 6e-3 --min-lr 3e-5 --eval-every 500
 "$tapir" plot "$run"
 "$tapir" generate "$run" --prompt "Once upon a time" --tokens 300 --temperature 0.8 --seed 1 --overlap
 
@@ -22,7 +22,7 @@ cat <<END
 
 What next:
   $tapir generate $run --prompt "The little"     # write more
-  $tapir train --resume $run --steps 4000        # train on
+  $tapir train --resume $run --steps 6000        # train on
   $tapir train --data book.txt --out runs/book   # train on your own text
   $tapir train --help
 END

@@ -134,8 +134,7 @@ TEST(Generate, ShowsTheTokensOfThePrompt) {
 
 TEST(Generate, EndsQuietlyWhenNobodyReads) {
   Process process(TAPIR_PROGRAM, {"generate", tiny().run, "--prompt", "The", "--tokens", "100000"});
-  ASSERT_TRUE(process.wait_for("The"));
-  process.close_output();
+  process.close_output();  // before it can have written all there is until its end of text
   const ProcessResult result = process.wait();
   EXPECT_EQ(result.status, 0);
   EXPECT_EQ(result.err, "");
