@@ -9,6 +9,7 @@
 #include "nn/init.h"
 #include "nn/transformer.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/tiny_models.h"
 
 namespace tapir::nn {
 namespace {
@@ -16,13 +17,7 @@ namespace {
 using testing::expect_error;
 
 TransformerConfig tiny(bool tied) {
-  TransformerConfig config;
-  config.vocab_size = 11;
-  config.max_seq_len = 6;
-  config.d_model = 8;
-  config.n_layers = 2;
-  config.n_heads = 2;
-  config.d_ff = 5;
+  TransformerConfig config = testing::tiny_config();
   config.tie_embeddings = tied;
   return config;
 }

@@ -1,7 +1,6 @@
 // Elementwise, indexing and random kernels of the CPU backend: every dtype and stride,
 // and the values at which arithmetic is special.
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -12,10 +11,6 @@ namespace tapir {
 namespace {
 
 using namespace testing;  // arrays.h
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kLowest = -2147483648.0, kHighest = 2147483647.0;
 
 using Kernels = EveryIsa;
 

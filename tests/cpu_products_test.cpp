@@ -1,6 +1,5 @@
 // Matrix products and attention of the CPU backend against plain loops in f64.
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -12,8 +11,6 @@ namespace tapir {
 namespace {
 
 using namespace testing;  // arrays.h
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 using Matmul = EveryIsa;
 using Attention = EveryIsa;

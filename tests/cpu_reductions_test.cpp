@@ -1,7 +1,6 @@
 // Reductions and scans of the CPU backend against plain loops.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -12,10 +11,6 @@ namespace tapir {
 namespace {
 
 using namespace testing;  // arrays.h
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kLowest = -2147483648.0, kHighest = 2147483647.0;
 
 using Reductions = EveryIsa;
 

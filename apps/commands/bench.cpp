@@ -3,7 +3,6 @@
 #include <array>
 #include <memory>
 
-#include "apps/cli/flags.h"
 #include "apps/cli/output.h"
 #include "apps/cli/suggest.h"
 #include "apps/commands/command.h"
@@ -81,14 +80,7 @@ void add_bench_command(CLI::App& program, Action& chosen) {
       "bench", "Measure kernels, training and generation against what the machine can do");
   command->add_option("parts", options->names,
                       "machine, gemm, attention, kernels, train, generate, tokenize; nothing: all");
-  auto flags = std::make_shared<Flags>(*command, settings(*options));
-  command->footer(kExamples);
-  command->callback([options, flags, &chosen] {
-    chosen = [options, flags] {
-      flags->apply();
-      return bench(*options);
-    };
-  });
+  set_action(*command, options, settings(*options), kExamples, bench, chosen);
 }
 
 }  // namespace tapir::app

@@ -3,7 +3,6 @@
 #include <fstream>
 #include <memory>
 
-#include "apps/cli/flags.h"
 #include "apps/cli/output.h"
 #include "apps/cli/quantity.h"
 #include "apps/commands/command.h"
@@ -64,14 +63,7 @@ void add_corpus_command(CLI::App& program, Action& chosen) {
   auto options = std::make_shared<CorpusCommand>();
   CLI::App* command = program.add_subcommand(
       "corpus", "Write the built-in stories and print how predictable they are");
-  auto flags = std::make_shared<Flags>(*command, settings(*options));
-  command->footer(kExamples);
-  command->callback([options, flags, &chosen] {
-    chosen = [options, flags] {
-      flags->apply();
-      return write_corpus(*options);
-    };
-  });
+  set_action(*command, options, settings(*options), kExamples, write_corpus, chosen);
 }
 
 }  // namespace tapir::app

@@ -3,7 +3,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "apps/cli/flags.h"
 #include "apps/cli/output.h"
 #include "apps/cli/quantity.h"
 #include "apps/commands/command.h"
@@ -126,14 +125,7 @@ void add_eval_command(CLI::App& program, Action& chosen) {
   CLI::App* command =
       program.add_subcommand("eval", "Measure how well a trained model predicts a text");
   command->add_option("run", options->run, "Folder of a run, or of one checkpoint")->required();
-  auto flags = std::make_shared<Flags>(*command, settings(*options));
-  command->footer(kExamples);
-  command->callback([options, flags, &chosen] {
-    chosen = [options, flags] {
-      flags->apply();
-      return evaluate(*options);
-    };
-  });
+  set_action(*command, options, settings(*options), kExamples, evaluate, chosen);
 }
 
 }  // namespace tapir::app

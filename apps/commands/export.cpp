@@ -1,6 +1,5 @@
 #include <memory>
 
-#include "apps/cli/flags.h"
 #include "apps/cli/output.h"
 #include "apps/commands/command.h"
 #include "apps/interchange/export_model.h"
@@ -60,14 +59,7 @@ void add_export_command(CLI::App& program, Action& chosen) {
   CLI::App* command =
       program.add_subcommand("export", "Write a model for transformers or llama.cpp");
   command->add_option("run", options->run, "Folder of a run, or of one checkpoint")->required();
-  auto flags = std::make_shared<Flags>(*command, settings(*options));
-  command->footer(kExamples);
-  command->callback([options, flags, &chosen] {
-    chosen = [options, flags] {
-      flags->apply();
-      return export_run(*options);
-    };
-  });
+  set_action(*command, options, settings(*options), kExamples, export_run, chosen);
 }
 
 }  // namespace tapir::app

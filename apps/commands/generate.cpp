@@ -3,7 +3,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "apps/cli/flags.h"
 #include "apps/cli/output.h"
 #include "apps/cli/quantity.h"
 #include "apps/commands/command.h"
@@ -241,14 +240,7 @@ void add_generate_command(CLI::App& program, Action& chosen) {
   auto options = std::make_shared<GenerateCommand>();
   CLI::App* command = program.add_subcommand("generate", "Write text with a trained model");
   command->add_option("run", options->run, "Folder of a run, or of one checkpoint")->required();
-  auto flags = std::make_shared<Flags>(*command, settings(*options));
-  command->footer(kExamples);
-  command->callback([options, flags, &chosen] {
-    chosen = [options, flags] {
-      flags->apply();
-      return generate(*options);
-    };
-  });
+  set_action(*command, options, settings(*options), kExamples, generate, chosen);
 }
 
 }  // namespace tapir::app

@@ -1,7 +1,6 @@
 #include <cctype>
 #include <memory>
 
-#include "apps/cli/flags.h"
 #include "apps/cli/output.h"
 #include "apps/cli/suggest.h"
 #include "apps/commands/command.h"
@@ -154,14 +153,7 @@ void add_gradcheck_command(CLI::App& program, Action& chosen) {
   command->add_option("names", options->names,
                       "What to check: names, parts of names, or operation, layer, block, model; "
                       "nothing: everything");
-  auto flags = std::make_shared<Flags>(*command, settings(*options));
-  command->footer(kExamples);
-  command->callback([options, flags, &chosen] {
-    chosen = [options, flags] {
-      flags->apply();
-      return check(*options);
-    };
-  });
+  set_action(*command, options, settings(*options), kExamples, check, chosen);
 }
 
 }  // namespace tapir::app

@@ -1,6 +1,5 @@
 #include <memory>
 
-#include "apps/cli/flags.h"
 #include "apps/cli/output.h"
 #include "apps/commands/command.h"
 #include "apps/interchange/open_model.h"
@@ -50,14 +49,7 @@ void add_import_command(CLI::App& program, Action& chosen) {
   CLI::App* command =
       program.add_subcommand("import", "Make a run of a Llama model in Hugging Face's format");
   command->add_option("folder", options->folder, "Folder of the model")->required();
-  auto flags = std::make_shared<Flags>(*command, settings(*options));
-  command->footer(kExamples);
-  command->callback([options, flags, &chosen] {
-    chosen = [options, flags] {
-      flags->apply();
-      return import(*options);
-    };
-  });
+  set_action(*command, options, settings(*options), kExamples, import, chosen);
 }
 
 }  // namespace tapir::app

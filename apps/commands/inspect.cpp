@@ -1,6 +1,5 @@
 #include <memory>
 
-#include "apps/cli/flags.h"
 #include "apps/cli/output.h"
 #include "apps/commands/command.h"
 #include "apps/inspect/dot.h"
@@ -83,7 +82,7 @@ void write_result(const std::string& path, const std::string& text) {
   print_message("wrote {}\n", path);
 }
 
-int inspect(InspectCommand& command) {
+int inspect_subject(InspectCommand& command) {
   complete(command);
   const bool with_page = !command.html.empty();
   Subject subject;
@@ -112,14 +111,7 @@ void add_inspect_command(CLI::App& program, Action& chosen) {
   command->add_option("name", options->subject.name,
                       "A layer, block, operation or preset by name, or the folder of a run; by "
                       "default a small TransformerLM");
-  auto flags = std::make_shared<Flags>(*command, settings(*options));
-  command->footer(kExamples);
-  command->callback([options, flags, &chosen] {
-    chosen = [options, flags] {
-      flags->apply();
-      return inspect(*options);
-    };
-  });
+  set_action(*command, options, settings(*options), kExamples, inspect_subject, chosen);
 }
 
 }  // namespace tapir::app

@@ -1,6 +1,5 @@
 #include <memory>
 
-#include "apps/cli/flags.h"
 #include "apps/cli/output.h"
 #include "apps/commands/command.h"
 #include "apps/plot/loss_chart.h"
@@ -47,14 +46,7 @@ void add_plot_command(CLI::App& program, Action& chosen) {
   auto options = std::make_shared<PlotCommand>();
   CLI::App* command = program.add_subcommand("plot", "Draw the loss curves of runs");
   command->add_option("runs", options->runs, "Folders of runs")->required();
-  auto flags = std::make_shared<Flags>(*command, settings(*options));
-  command->footer(kExamples);
-  command->callback([options, flags, &chosen] {
-    chosen = [options, flags] {
-      flags->apply();
-      return plot(*options);
-    };
-  });
+  set_action(*command, options, settings(*options), kExamples, plot, chosen);
 }
 
 }  // namespace tapir::app

@@ -1,6 +1,5 @@
 #include <memory>
 
-#include "apps/cli/flags.h"
 #include "apps/cli/output.h"
 #include "apps/commands/command.h"
 #include "apps/report/run_report.h"
@@ -41,14 +40,7 @@ void add_report_command(CLI::App& program, Action& chosen) {
   CLI::App* command = program.add_subcommand(
       "report", "Write a page about runs: curves over each other, settings, samples");
   command->add_option("runs", options->runs, "Folders of runs")->required();
-  auto flags = std::make_shared<Flags>(*command, settings(*options));
-  command->footer(kExamples);
-  command->callback([options, flags, &chosen] {
-    chosen = [options, flags] {
-      flags->apply();
-      return report(*options);
-    };
-  });
+  set_action(*command, options, settings(*options), kExamples, report, chosen);
 }
 
 }  // namespace tapir::app

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +13,11 @@
 #include "backends/random.h"
 
 namespace tapir::testing {
+
+// Values at which arithmetic is special; the lowest and highest of i32.
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+inline constexpr double kLowest = -2147483648.0, kHighest = 2147483647.0;
 
 // Tests with this fixture run for every set of kernels that build and processor allow.
 class EveryIsa : public ::testing::TestWithParam<cpu::Isa> {
