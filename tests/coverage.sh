@@ -1,28 +1,27 @@
 #!/usr/bin/env bash
-# coverage.sh SOURCE BUILD: line coverage per folder, from what gcov says after the tests of a
-# build with TAPIR_COVERAGE. Fails when a folder that has a limit is below it. A line counts as
-# executed if any of the object files that hold it (templates, inline functions) executed it.
+# coverage.sh SOURCE BUILD: line coverage per folder after the tests of a build with
+# TAPIR_COVERAGE, whose counts are in BUILD/profiles (LLVM_PROFILE_FILE of the test presets). Fails
+# when a folder that has a limit is below it. A line counts as executed if any of the object files
+# that hold it (templates, inline functions) executed it.
 set -eu -o pipefail
 source_dir=$1
 cd "$2"
-# Without the file of counts gcov reports zeros, so code that no test links still counts.
-find . -name '*.gcno' -not -path './tests/*' -print0 |
-  xargs -0 -n 8 -P "$(nproc)" gcov --stdout --relative-only --source-prefix "$source_dir" \
-  2> gcov.log > gcov.txt
-awk '
+# A process that was killed while it wrote its counts leaves a broken file, which is left out.
+llvm-profdata merge -sparse -failure-mode=all profiles -o coverage.profdata 2> profdata.log
+# The libraries themselves, so that code that no test links counts too.
+mapfile -t libraries < <(find . -name 'libtapir_*.a' | sort)
+llvm-cov export -format=lcov -instr-profile=coverage.profdata \
+  "${libraries[0]}" "${libraries[@]/#/-object=}" > coverage.lcov 2> coverage.log
+awk -v root="$source_dir/" '
   BEGIN {
-    FS = ":"
     limit["backends/cpu"] = limit["autograd"] = limit["nn"] = limit["optim"] = 90
   }
-  $3 == "Source" && $2 + 0 == 0 { file = $4; next }
-  $2 + 0 > 0 {
-    count = $1
-    gsub(/[ *]/, "", count)
-    if (count == "-") next
-    key = file ":" $2 + 0
-    hit = count !~ /^[#=]/
+  /^SF:/ { file = substr($0, 4); ours = index(file, root) == 1; file = substr(file, length(root) + 1) }
+  /^DA:/ && ours {
+    split(substr($0, 4), field, ",")
+    key = file ":" field[1]
     if (!(key in lines)) { lines[key]; total[file]++ }
-    if (hit && !(key in hits)) { hits[key]; covered[file]++ }
+    if (field[2] > 0 && !(key in hits)) { hits[key]; covered[file]++ }
   }
   END {
     for (file in total) {
@@ -48,4 +47,4 @@ awk '
     }
     close("sort -k4 -n")
     exit failed
-  }' gcov.txt
+  }' coverage.lcov
