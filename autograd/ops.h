@@ -14,7 +14,7 @@
 
 namespace tapir {
 
-// Elementwise, with broadcasting.
+// Elementwise, with broadcasting; + - * / take i32 too, everything else floating dtypes only.
 Tensor add(const Tensor& a, const Tensor& b);
 Tensor sub(const Tensor& a, const Tensor& b);
 Tensor mul(const Tensor& a, const Tensor& b);
@@ -79,7 +79,7 @@ Tensor silu(const Tensor& x);       // x sigmoid(x)
 Tensor gelu(const Tensor& x);       // x Phi(x), exact
 Tensor gelu_tanh(const Tensor& x);  // its tanh approximation
 
-// Comparisons give bool tensors. No gradient.
+// Comparisons of any dtype, with broadcasting, give bool tensors. No gradient.
 Tensor eq(const Tensor& a, const Tensor& b);
 Tensor ne(const Tensor& a, const Tensor& b);
 Tensor lt(const Tensor& a, const Tensor& b);
@@ -88,19 +88,19 @@ Tensor gt(const Tensor& a, const Tensor& b);
 Tensor ge(const Tensor& a, const Tensor& b);
 Tensor logical_not(const Tensor& x);
 
-// condition ? a : b, elementwise with broadcasting; condition is bool.
+// condition ? a : b, elementwise with broadcasting; condition is bool, a and b are of one dtype.
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
-Tensor masked_fill(const Tensor& x, const Tensor& mask, double value);
+Tensor masked_fill(const Tensor& x, const Tensor& mask, double value);  // mask as the condition
 
-// Reductions. `axes` empty means all. keepdim leaves reduced axes with size 1.
+// Reductions of floating dtypes (sum: i32 too). `axes` empty means all. keepdim leaves size 1.
 Tensor sum(const Tensor& x, const std::vector<int64_t>& axes = {}, bool keepdim = false);
 Tensor mean(const Tensor& x, const std::vector<int64_t>& axes = {}, bool keepdim = false);
 // Divides by n - 1 if `unbiased`, else by n.
 Tensor var(const Tensor& x, const std::vector<int64_t>& axes = {}, bool unbiased = true,
            bool keepdim = false);
-// The largest element along one axis; equal ones share the gradient.
+// The largest along one axis; equal ones share the gradient. Of no elements: an Error.
 Tensor max(const Tensor& x, int64_t axis, bool keepdim = false);
-Tensor argmax(const Tensor& x, int64_t axis, bool keepdim = false);  // first largest. No gradient.
+Tensor argmax(const Tensor& x, int64_t axis, bool keepdim = false);  // i32, the first. No gradient.
 Tensor logsumexp(const Tensor& x, int64_t axis, bool keepdim = false);
 Tensor cumsum(const Tensor& x, int64_t axis);
 // Stable; the second tensor holds positions (i32, no gradient).
@@ -122,13 +122,13 @@ Tensor squeeze(const Tensor& x, int64_t axis);
 Tensor unsqueeze(const Tensor& x, int64_t axis);
 // x[..., start:stop:step, ...]; negative start and stop count from the end, step >= 1.
 Tensor slice(const Tensor& x, int64_t axis, int64_t start, int64_t stop, int64_t step = 1);
-Tensor select(const Tensor& x, int64_t axis, int64_t index);  // drops the axis
-Tensor cat(const std::vector<Tensor>& parts, int64_t axis);
-Tensor stack(const std::vector<Tensor>& parts, int64_t axis);
-std::vector<Tensor> split(const Tensor& x, int64_t size, int64_t axis);
+Tensor select(const Tensor& x, int64_t axis, int64_t index);   // drops the axis
+Tensor cat(const std::vector<Tensor>& parts, int64_t axis);    // shapes differ in that axis only
+Tensor stack(const std::vector<Tensor>& parts, int64_t axis);  // equal shapes, along a new axis
+std::vector<Tensor> split(const Tensor& x, int64_t size, int64_t axis);  // the last may be smaller
 Tensor split_heads(const Tensor& x, int64_t heads);  // [B, T, H D] -> [B, H, T, D]
 Tensor merge_heads(const Tensor& x);                 // [B, H, T, D] -> [B, T, H D]
-Tensor tril(const Tensor& x, int64_t diagonal = 0);  // zero above the diagonal of the last axes
+Tensor tril(const Tensor& x, int64_t diagonal = 0);  // [..., M, N], zero above the diagonal
 
 Tensor clone(const Tensor& x);
 Tensor contiguous(const Tensor& x);  // x itself when it already is
@@ -136,10 +136,10 @@ Tensor detach(const Tensor& x);      // shares storage, cut off from the tape
 Tensor to(const Tensor& x, DType dtype);
 Tensor to(const Tensor& x, Device device);
 
-// Indexing; index is i32 and every value must be in range.
+// Indexing; index is i32 and every value must be in range; its size replaces that of the axis.
 Tensor index_select(const Tensor& x, int64_t axis, const Tensor& index);  // index [n]
-Tensor gather(const Tensor& x, int64_t axis, const Tensor& index);
-// x with source written (added) at the positions that gather would read. Repeated positions: an
+Tensor gather(const Tensor& x, int64_t axis, const Tensor& index);  // shapes differ in axis only
+// x with source, of index's shape, written (added) where gather would read. Repeated positions: an
 // Error in scatter, summed in order in scatter_add.
 Tensor scatter(const Tensor& x, int64_t axis, const Tensor& index, const Tensor& source);
 Tensor scatter_add(const Tensor& x, int64_t axis, const Tensor& index, const Tensor& source);
@@ -156,11 +156,11 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = Tensor
 
 // Fused operations; reference.h has each of them written with the ones above.
 Tensor embedding(const Tensor& weight, const Tensor& ids);  // [V, C], [...] -> [..., C]
-Tensor swiglu(const Tensor& gate, const Tensor& up);        // silu(gate) * up
+Tensor swiglu(const Tensor& gate, const Tensor& up);        // silu(gate) * up, equal shapes
 // Over the last axis C; weight [C]; bias [C] or undefined.
 Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps = 1e-5);
 Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps = 1e-5);
-// x [..., T, D] with rank >= 2; cos, sin [max_seq_len, D/2] (f32, f64 for f64); positions i32 [T]
+// x [..., T, D] with rank 2 to 4; cos, sin [max_seq_len, D/2] (f32, f64 for f64); positions i32 [T]
 // or [B, T] with B = x's first axis; broadcast over the axes between.
 Tensor rope(const Tensor& x, const Tensor& cos, const Tensor& sin, const Tensor& positions,
             RopeLayout layout);
@@ -182,10 +182,10 @@ enum class Reduction { mean, sum, none };
 Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
                      Reduction reduction = Reduction::mean, int64_t ignore_index = -100);
 
-// Zeroes each element with probability p and scales the others by 1 / (1 - p).
+// Zeroes each element with probability p, in [0, 1], and scales the others by 1 / (1 - p).
 Tensor dropout(const Tensor& x, double p, Generator& generator);
 
-// Random tensors. No gradient.
+// Random tensors of a floating dtype. No gradient.
 Tensor rand(const Shape& shape, Generator& generator, DType dtype = DType::f32,
             Device device = kCpu);  // uniform on [0, 1)
 Tensor randn(const Shape& shape, Generator& generator, DType dtype = DType::f32,
