@@ -14,7 +14,7 @@
 
 namespace tapir {
 
-// Elementwise, with broadcasting; + - * / take i32 too, everything else floating dtypes only.
+// Elementwise with broadcasting, of floating dtypes; + - * / of two tensors take i32 too.
 Tensor add(const Tensor& a, const Tensor& b);
 Tensor sub(const Tensor& a, const Tensor& b);
 Tensor mul(const Tensor& a, const Tensor& b);
