@@ -28,7 +28,8 @@ class KvCache {
   int64_t batch() const { return config_.batch; }
 
   // Writes k, v [B, Hkv, T, D] behind the positions held and returns views of all of them,
-  // [B, Hkv, length() + T, D]. Not differentiable: an Error while a tape records.
+  // [B, Hkv, length() + T, D]. Not differentiable: an
+  // Error while a tape records. Other shapes, or more positions than the capacity, are one too.
   std::pair<Tensor, Tensor> append(int64_t layer, const Tensor& k, const Tensor& v);
   // Counts `count` appended positions as held.
   void advance(int64_t count);

@@ -6,16 +6,17 @@
 
 namespace tapir::optim {
 
+// Other values than those named are an Error of the optimizer's constructor.
 struct AdamWOptions {
-  double lr = 1e-3;
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double eps = 1e-8;
+  double lr = 1e-3;      // at least 0
+  double beta1 = 0.9;    // in [0, 1)
+  double beta2 = 0.999;  // in [0, 1)
+  double eps = 1e-8;     // at least 0
   double weight_decay = 0.01;
   std::vector<GroupRule> rules = {};
 };
 
-// State: "optim.m.<name>", "optim.v.<name>".
+// State: "optim.m.<name>", "optim.v.<name>", of the shape of the parameter.
 class AdamW : public Optimizer {
  public:
   explicit AdamW(const std::vector<NamedTensor>& parameters, const AdamWOptions& options = {});

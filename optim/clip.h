@@ -11,8 +11,8 @@ namespace tapir::optim {
 // not finite is an Error naming the first bad parameter.
 double grad_norm(const std::vector<NamedTensor>& parameters);
 
-// Scales every gradient by max_norm / (norm + 1e-6) if the norm exceeds max_norm. Returns the norm
-// before clipping.
+// Scales every gradient by max_norm / (norm + 1e-6) if the norm exceeds max_norm, which is
+// above 0. Returns the norm before clipping.
 double clip_grad_norm(const std::vector<NamedTensor>& parameters, double max_norm);
 
 }  // namespace tapir::optim

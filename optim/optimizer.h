@@ -28,14 +28,16 @@ struct GroupOptions {
 
 // Steps the parameters that require grad. A parameter without gradient is left alone in that step.
 // 16-bit parameters are stepped in f32 master copies and rounded from them, because an update is
-// often smaller than half their spacing.
+// often smaller than half their spacing. To construct one from no parameter that requires grad,
+// from two of one name or tensor, from a strided view, or with a rule that matches nothing, is an
+// Error.
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  // One update from the gradients.
+  // One update from the gradients. None at all, or a recording tape, is an Error.
   void step();
   void zero_grad();
 

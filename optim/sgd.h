@@ -7,15 +7,16 @@
 
 namespace tapir::optim {
 
+// Other values than those named are an Error of the optimizer's constructor.
 struct SgdOptions {
-  double lr = 1e-2;
-  double momentum = 0.0;
+  double lr = 1e-2;       // at least 0
+  double momentum = 0.0;  // in [0, 1)
   bool nesterov = false;  // needs momentum > 0
   double weight_decay = 0.0;
   std::vector<GroupRule> rules = {};
 };
 
-// State with momentum: "optim.velocity.<name>".
+// State with momentum: "optim.velocity.<name>", of the shape of the parameter.
 class Sgd : public Optimizer {
  public:
   explicit Sgd(const std::vector<NamedTensor>& parameters, const SgdOptions& options = {});
