@@ -35,6 +35,13 @@ setup_packages() {
 build_packages=(g++ cmake ninja-build libopenblas0-openmp libfmt-dev libcli11-dev
   nlohmann-json3-dev libpcre2-dev zlib1g-dev libzstd-dev libgtest-dev libgmock-dev)
 
+# And what the build for sanitizers and coverage takes besides. Some releases have the run-time
+# libraries of the sanitizers in a package of their own.
+setup_clang() {
+  setup_packages clang llvm || return 1
+  [ -e "$(clang++ -print-file-name=libclang_rt.asan-x86_64.a)" ] || setup_packages libclang-rt-dev
+}
+
 jobs=$(nproc)
 if command -v ccache > /dev/null; then export CMAKE_CXX_COMPILER_LAUNCHER=ccache; fi
 
