@@ -21,6 +21,8 @@
 
 namespace tapir {
 
+struct CompressedMatrix;  // compressed_matrix.h
+
 enum class ReduceOp : uint8_t { sum, max };
 enum class RandomKind : uint8_t { uniform, normal, truncated_normal };
 enum class RopeLayout : uint8_t { interleaved, half_split };
@@ -107,6 +109,15 @@ class Backend {
   // leading axes may have any strides, and of the last two one must have stride 1 (see
   // `is_matmul_operand`).
   virtual void matmul(ConstView a, ConstView b, View out) const = 0;
+
+  // Weights of fewer bits. x, rows and out are dense f32; what is compressed must be finite.
+  // Devices without these kernels say so in an Error.
+  virtual void compress(ConstView x, const CompressedMatrix& out) const;
+  // out[i, :] = w[ids[i], :]; ids [N], out [N, columns].
+  virtual void compressed_rows(const CompressedMatrix& w, ConstView ids, View out) const;
+  // out = x w^T: x [M, columns], out [M, rows]. For int8, x is rounded to 16 bits for each group
+  // when M is small.
+  virtual void compressed_product(ConstView x, const CompressedMatrix& w, View out) const;
 
   // Row-wise over the last axis. A row that is all -inf gives zeros (log: -inf).
   virtual void softmax(ConstView x, bool log, View out) const = 0;

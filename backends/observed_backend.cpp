@@ -143,6 +143,19 @@ void ObservedBackend::matmul(ConstView a, ConstView b, View out) const {
   observe("matmul", product_flops(a, out), [&] { inner_.matmul(a, b, out); });
 }
 
+void ObservedBackend::compress(ConstView x, const CompressedMatrix& out) const {
+  observe("compress", elements(x), [&] { inner_.compress(x, out); });
+}
+
+void ObservedBackend::compressed_rows(const CompressedMatrix& w, ConstView ids, View out) const {
+  observe("compressed_rows", 0, [&] { inner_.compressed_rows(w, ids, out); });
+}
+
+void ObservedBackend::compressed_product(ConstView x, const CompressedMatrix& w, View out) const {
+  observe("compressed_product", product_flops(x, out),
+          [&] { inner_.compressed_product(x, w, out); });
+}
+
 void ObservedBackend::softmax(ConstView x, bool log, View out) const {
   observe("softmax", elements(out), [&] { inner_.softmax(x, log, out); });
 }

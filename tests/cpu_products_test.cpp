@@ -38,10 +38,10 @@ struct Product {
 // Sizes on both sides of every decision: single rows and columns, one panel and several, products
 // that plain loops do, operands read in place and packed in one block and in several, and tiles,
 // blocks and panels that do not divide the result.
-constexpr Product kProducts[] = {{1, 1, 1},     {3, 5, 7},      {1, 70, 40},     {4, 130, 60},
-                                 {5, 130, 60},  {70, 1, 40},    {33, 31, 129},   {64, 65, 128},
-                                 {130, 97, 70}, {520, 140, 33}, {200, 250, 130}, {15, 34, 31},
-                                 {40, 64, 600}, {90, 40, 1100}, {29, 2080, 17},  {150, 96, 32}};
+constexpr Product kProducts[] = {
+    {1, 1, 1},       {3, 5, 7},    {1, 70, 40},   {4, 130, 60},   {5, 130, 60},   {8, 130, 45},
+    {9, 130, 60},    {70, 1, 40},  {33, 31, 129}, {64, 65, 128},  {130, 97, 70},  {520, 140, 33},
+    {200, 250, 130}, {15, 34, 31}, {40, 64, 600}, {90, 40, 1100}, {29, 2080, 17}, {150, 96, 32}};
 
 TEST_P(Matmul, EveryLayoutAndDtype) {
   for (const DType dtype : kFloats) {

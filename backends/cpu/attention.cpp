@@ -81,7 +81,7 @@ void attend(const AttentionProblem<A>& p, View out, View lse) {
   const int64_t transposed_size = p.transposes() ? p.width * p.transposed_step() : 0;
   const cpu::Scratch<A> transposed(kv_heads * transposed_size);
   std::vector<cpu::BlasMatrix<const A>> key_columns(static_cast<size_t>(kv_heads));
-  cpu::parallel_for(kv_heads, p.keys * p.width, [&](int64_t item) {
+  cpu::parallel_for(kv_heads, transposed_size, [&](int64_t item) {
     key_columns[static_cast<size_t>(item)] = p.columns_of(
         p.k, item / p.kv_heads, item % p.kv_heads, transposed.data() + item * transposed_size);
   });

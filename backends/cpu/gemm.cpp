@@ -7,6 +7,7 @@
 #include "backends/cpu/lanes.h"
 #include "backends/cpu/matrix_view.h"
 #include "backends/cpu/parallel.h"
+#include "backends/cpu/row_product.h"
 
 namespace tapir::TAPIR_ISA {
 namespace {
@@ -47,30 +48,39 @@ void merge_batch(ConstView& a, ConstView& b, View& out) {
 // Whether the product is of few rows with a matrix stored by columns, as a linear layer's is for a
 // token or two: then reading the matrix takes all the time, and it is best read once, as it is.
 bool is_few_rows(ConstView a, ConstView b) {
-  constexpr int64_t kFewRows = 4;
-  return a.size(-2) <= kFewRows && !blas_matrix<char>(a).transposed &&
-         blas_matrix<char>(b).transposed;
+  const int64_t most = a.dtype == DType::f32 ? kFewRows : 4;
+  return a.size(-2) <= most && !blas_matrix<char>(a).transposed && blas_matrix<char>(b).transposed;
+}
+
+// Elements of the result from `begin` to `end` of every row.
+template <typename T>
+void few_rows(int64_t m, int64_t k, cpu::BlasMatrix<const T> a, cpu::BlasMatrix<const T> b,
+              int64_t begin, int64_t end, T* out, int64_t out_step) {
+  for (int64_t j = begin; j < end; ++j) {
+    const T* column = b.data + j * b.ld;
+    if constexpr (std::is_same_v<T, float>) {
+      row_products(m, k, column, a.data, a.ld, out + j, out_step);
+    } else {
+      for (int64_t i = 0; i < m; ++i) {
+        const T* row = a.data + i * a.ld;
+        out[i * out_step + j] = narrow<T>(
+            lane_sum<Accum<T>>(k, [=](int64_t l) { return widen(row[l]) * widen(column[l]); }));
+      }
+    }
+  }
 }
 
 template <typename T>
 void multiply_few_rows(ConstView a, ConstView b, View out) {
-  constexpr int64_t kColumns = 64;
   const int64_t m = out.size(-2), n = out.size(-1), k = a.size(-1);
-  const int64_t blocks = (n + kColumns - 1) / kColumns;
+  const int64_t blocks = (n + kWeightRows - 1) / kWeightRows;
   const auto left = blas_matrix<T>(a), right = blas_matrix<T>(b);
-  cpu::parallel_for(batch_size(out) * blocks, m * k * kColumns / 4, [&](int64_t item) {
-    const int64_t index = item / blocks, begin = item % blocks * kColumns;
-    const T* rows = left.data + batch_offset(a, index);
-    const T* columns = right.data + batch_offset(b, index);
-    T* to = out.as<T>() + batch_offset(out, index);
-    for (int64_t j = begin; j < std::min(n, begin + kColumns); ++j) {
-      const T* column = columns + j * right.ld;
-      for (int64_t i = 0; i < m; ++i) {
-        const T* row = rows + i * left.ld;
-        to[i * out.stride(-2) + j] = narrow<T>(
-            lane_sum<Accum<T>>(k, [=](int64_t l) { return widen(row[l]) * widen(column[l]); }));
-      }
-    }
+  cpu::parallel_for(batch_size(out) * blocks, m * k * kWeightRows / 4, [&](int64_t item) {
+    const int64_t index = item / blocks, begin = item % blocks * kWeightRows;
+    few_rows<T>(m, k, {left.data + batch_offset(a, index), left.ld},
+                {right.data + batch_offset(b, index), right.ld}, begin,
+                std::min(n, begin + kWeightRows), out.as<T>() + batch_offset(out, index),
+                out.stride(-2));
   });
 }
 

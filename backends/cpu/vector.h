@@ -7,10 +7,19 @@
 
 #include <immintrin.h>
 
+#include "backends/dtype.h"
+
 namespace tapir::TAPIR_ISA {
+
+inline float sum_of(__m256 eight) {
+  __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+  four = _mm_add_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_add_ss(four, _mm_movehdup_ps(four)));
+}
 
 #ifdef __AVX512F__
 
+// Masks of ones stand where GCC 12 warns of an uninitialised value in the intrinsic without one.
 struct FloatVector {
   static constexpr int kLanes = 16;
   __m512 lanes;
@@ -22,12 +31,39 @@ struct FloatVector {
   static FloatVector load_first(const float* from, int64_t n) {
     return {_mm512_maskz_loadu_ps(first(n), from)};
   }
+  static FloatVector load(const bf16* from) {
+    const void* bits = from;
+    const __m256i halves = _mm256_loadu_si256(static_cast<const __m256i*>(bits));
+    const __m512i bits_of_16 = _mm512_maskz_cvtepu16_epi32(0xffff, halves);
+    return {_mm512_castsi512_ps(_mm512_maskz_slli_epi32(0xffff, bits_of_16, 16))};
+  }
   void store(float* to) const { _mm512_storeu_ps(to, lanes); }
   void store_first(float* to, int64_t n) const { _mm512_mask_storeu_ps(to, first(n), lanes); }
+  float sum() const {
+    return sum_of(_mm256_add_ps(_mm512_maskz_extractf32x8_ps(0xff, lanes, 0),
+                                _mm512_maskz_extractf32x8_ps(0xff, lanes, 1)));
+  }
 
  private:
   static __mmask16 first(int64_t n) { return static_cast<__mmask16>((1u << n) - 1); }
 };
+
+// Twice as many integers of 16 bits.
+struct ShortVector {
+  static constexpr int kLanes = 32;
+  __m512i lanes;
+
+  static ShortVector load(const int16_t* from) { return {_mm512_loadu_si512(from)}; }
+  static ShortVector load(const int8_t* from) {
+    const void* bytes = from;
+    return {_mm512_cvtepi8_epi16(_mm256_loadu_si256(static_cast<const __m256i*>(bytes)))};
+  }
+};
+
+// a[2i] b[2i] + a[2i + 1] b[2i + 1] in lane i. Exact as long as its magnitude is at most 2^24.
+inline FloatVector pair_products(ShortVector a, ShortVector b) {
+  return {_mm512_maskz_cvtepi32_ps(0xffff, _mm512_madd_epi16(a.lanes, b.lanes))};
+}
 
 inline FloatVector operator+(FloatVector a, FloatVector b) {
   return {_mm512_add_ps(a.lanes, b.lanes)};
@@ -63,8 +99,14 @@ struct FloatVector {
   static FloatVector load_first(const float* from, int64_t n) {
     return {_mm256_maskload_ps(from, first(n))};
   }
+  static FloatVector load(const bf16* from) {
+    const void* bits = from;
+    const __m128i halves = _mm_loadu_si128(static_cast<const __m128i*>(bits));
+    return {_mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(halves), 16))};
+  }
   void store(float* to) const { _mm256_storeu_ps(to, lanes); }
   void store_first(float* to, int64_t n) const { _mm256_maskstore_ps(to, first(n), lanes); }
+  float sum() const { return sum_of(lanes); }
 
  private:
   static __m256i first(int64_t n) {
@@ -72,6 +114,26 @@ struct FloatVector {
     return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)), position);
   }
 };
+
+// Twice as many integers of 16 bits.
+struct ShortVector {
+  static constexpr int kLanes = 16;
+  __m256i lanes;
+
+  static ShortVector load(const int16_t* from) {
+    const void* shorts = from;
+    return {_mm256_loadu_si256(static_cast<const __m256i*>(shorts))};
+  }
+  static ShortVector load(const int8_t* from) {
+    const void* bytes = from;
+    return {_mm256_cvtepi8_epi16(_mm_loadu_si128(static_cast<const __m128i*>(bytes)))};
+  }
+};
+
+// a[2i] b[2i] + a[2i + 1] b[2i + 1] in lane i. Exact as long as its magnitude is at most 2^24.
+inline FloatVector pair_products(ShortVector a, ShortVector b) {
+  return {_mm256_cvtepi32_ps(_mm256_madd_epi16(a.lanes, b.lanes))};
+}
 
 inline FloatVector operator+(FloatVector a, FloatVector b) {
   return {_mm256_add_ps(a.lanes, b.lanes)};
