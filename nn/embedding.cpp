@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "autograd/ops.h"
+#include "nn/compressed_weight.h"
 #include "nn/init.h"
 
 namespace tapir::nn {
@@ -18,7 +19,7 @@ Embedding::Embedding(int64_t vocab_size, int64_t width, Generator& generator, do
 
 Tensor Embedding::operator()(const Tensor& ids) const {
   const Scope scope = enter();
-  return embedding(weight, ids);
+  return compressed ? compressed->rows(ids) : embedding(weight, ids);
 }
 
 void Embedding::visit(Visitor& visitor) {

@@ -1,10 +1,14 @@
 // Token embedding.
 #pragma once
 
+#include <memory>
+
 #include "autograd/generator.h"
 #include "nn/module.h"
 
 namespace tapir::nn {
+
+class CompressedWeight;
 
 // Row lookup: ids i32 [...] in [0, V) -> [..., C]. Parameter: weight [V, C].
 class Embedding : public Module {
@@ -16,6 +20,8 @@ class Embedding : public Module {
   void visit(Visitor& visitor) override;
 
   Tensor weight;
+  // What passes use instead of the weight, if it is there; see compress_weights.
+  std::shared_ptr<const CompressedWeight> compressed;
 };
 
 }  // namespace tapir::nn

@@ -1,6 +1,7 @@
 #include "nn/linear.h"
 
 #include "autograd/ops.h"
+#include "nn/compressed_weight.h"
 #include "nn/init.h"
 
 namespace tapir::nn {
@@ -19,7 +20,9 @@ Linear::Linear(Tensor shared_weight, Tensor shared_bias)
 
 Tensor Linear::operator()(const Tensor& x) const {
   const Scope scope = enter();
-  return linear(x, weight, bias);
+  if (!compressed) return linear(x, weight, bias);
+  const Tensor product = compressed->product(x);
+  return bias.defined() ? product + bias : product;
 }
 
 void Linear::visit(Visitor& visitor) {

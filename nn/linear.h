@@ -1,10 +1,14 @@
 // Linear map of the last axis.
 #pragma once
 
+#include <memory>
+
 #include "autograd/generator.h"
 #include "nn/module.h"
 
 namespace tapir::nn {
+
+class CompressedWeight;
 
 enum class Bias : bool { no, yes };
 
@@ -21,6 +25,8 @@ class Linear : public Module {
 
   Tensor weight;
   Tensor bias;  // undefined without bias
+  // What passes use instead of the weight, if it is there; see compress_weights.
+  std::shared_ptr<const CompressedWeight> compressed;
 };
 
 }  // namespace tapir::nn
