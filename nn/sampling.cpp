@@ -1,8 +1,8 @@
 #include "nn/sampling.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <numeric>
 
 #include "backends/error.h"
 
@@ -28,7 +28,6 @@ void require_finite(std::span<const double> logits) {
 
 void penalize_repetition(std::vector<double>& logits, std::span<const int32_t> previous,
                          double penalty) {
-  if (penalty == 1.0) return;
   std::vector<bool> done(logits.size(), false);
   for (const int32_t id : previous) {
     require(id >= 0 && static_cast<size_t>(id) < logits.size(), kOp,
@@ -43,15 +42,55 @@ void penalize_repetition(std::vector<double>& logits, std::span<const int32_t> p
   }
 }
 
-// All tokens with exp((logit - largest) / temperature) as weight: the largest weight is 1, so
-// nothing overflows.
-std::vector<Candidate> weigh(std::span<const double> logits, double temperature) {
-  const double largest = *std::max_element(logits.begin(), logits.end());
-  std::vector<Candidate> candidates(logits.size());
-  for (size_t i = 0; i < logits.size(); ++i) {
-    candidates[i] = {static_cast<int32_t>(i), std::exp((logits[i] - largest) / temperature)};
+// How many exponentials are computed side by side.
+constexpr size_t kBlock = 8;
+
+// Replaces x <= 0 by exp(x), within 2 units in the last place, or by 0 where that is below 1e-307.
+// Without branches, so that compilers make vector code of it: with a large vocabulary std::exp
+// takes longer than a small model does. 2^n times the Taylor series of the rest, which is at most
+// ln 2 / 2, so that the first term left out is below 2^-57.
+void exponentials(std::span<double, kBlock> x) {
+  constexpr double kRound = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to an integer
+  constexpr double kLn2High = 6.93147180369123816490e-01, kLn2Low = 1.90821492927058770002e-10;
+  constexpr double kReciprocals[] = {1.0 / 13, 1.0 / 12, 1.0 / 11, 1.0 / 10, 1.0 / 9,
+                                     1.0 / 8,  1.0 / 7,  1.0 / 6,  1.0 / 5,  1.0 / 4,
+                                     1.0 / 3,  1.0 / 2,  1.0};
+  double rest[kBlock], power[kBlock], sum[kBlock];
+  for (size_t i = 0; i < kBlock; ++i) {
+    const double clamped = x[i] < -706.0 ? -706.0 : x[i];
+    const double shifted = clamped * 1.44269504088896340736 + kRound;
+    const double n = shifted - kRound;
+    rest[i] = (clamped - n * kLn2High) - n * kLn2Low;
+    const int64_t exponent = std::bit_cast<int64_t>(shifted) - std::bit_cast<int64_t>(kRound);
+    power[i] = std::bit_cast<double>((exponent + 1023) << 52);
+    sum[i] = 1.0;
   }
-  return candidates;
+  for (const double reciprocal : kReciprocals) {
+    for (size_t i = 0; i < kBlock; ++i) sum[i] = 1.0 + sum[i] * (rest[i] * reciprocal);
+  }
+  for (size_t i = 0; i < kBlock; ++i) x[i] = x[i] < -706.0 ? 0.0 : sum[i] * power[i];
+}
+
+// exp((logit - largest) / temperature) of every token: the largest weight is 1, so nothing
+// overflows.
+std::vector<double> weigh(std::span<const double> logits, double temperature) {
+  const double largest = *std::max_element(logits.begin(), logits.end());
+  const size_t blocks = (logits.size() + kBlock - 1) / kBlock;
+  std::vector<double> weights(blocks * kBlock);
+  for (size_t i = 0; i < logits.size(); ++i) weights[i] = (logits[i] - largest) / temperature;
+  for (size_t block = 0; block < blocks; ++block)
+    exponentials(std::span<double, kBlock>(weights.data() + block * kBlock, kBlock));
+  weights.resize(logits.size());
+  return weights;
+}
+
+// In several sums, because each addition waits for the one before.
+double total_of(std::span<const double> weights) {
+  double sums[kBlock] = {};
+  for (size_t i = 0; i < weights.size(); ++i) sums[i % kBlock] += weights[i];
+  double total = 0.0;
+  for (const double sum : sums) total += sum;
+  return total;
 }
 
 bool ranks_before(const Candidate& a, const Candidate& b) {
@@ -65,22 +104,64 @@ void keep_top_k(std::vector<Candidate>& candidates, int64_t k) {
   candidates.erase(end, candidates.end());
 }
 
+// Takes the likeliest from a heap, one after the other: few tokens have most of the probability,
+// and sorting a large vocabulary takes longer than a small model does.
 void keep_top_p(std::vector<Candidate>& candidates, double p) {
   if (p == 1.0) return;
-  std::sort(candidates.begin(), candidates.end(), ranks_before);
+  const auto ranks_after = [](const Candidate& a, const Candidate& b) {
+    return ranks_before(b, a);
+  };
   double total = 0.0;
   for (const Candidate& candidate : candidates) total += candidate.weight;
+  std::make_heap(candidates.begin(), candidates.end(), ranks_after);
   double reached = 0.0;
-  size_t kept = 0;
-  while (kept < candidates.size() && (kept == 0 || reached < p * total)) {
-    reached += candidates[kept++].weight;
+  auto kept = candidates.end();  // those taken stand behind the heap
+  while (kept != candidates.begin() && (kept == candidates.end() || reached < p * total)) {
+    std::pop_heap(candidates.begin(), kept, ranks_after);
+    reached += (--kept)->weight;
   }
-  candidates.resize(kept);
+  candidates.erase(candidates.begin(), kept);
 }
 
 // Every filter keeps the most likely token, whose weight is 1.
 void keep_min_p(std::vector<Candidate>& candidates, double min_p) {
   std::erase_if(candidates, [min_p](const Candidate& c) { return c.weight < min_p; });
+}
+
+// Leaves weights to the tokens that the filters keep; the others get 0.
+void filter(std::vector<double>& weights, const SamplingOptions& options) {
+  if (options.top_k == 0 && options.top_p == 1.0 && options.min_p == 0.0) return;
+  std::vector<Candidate> candidates(weights.size());
+  for (size_t id = 0; id < weights.size(); ++id)
+    candidates[id] = {static_cast<int32_t>(id), weights[id]};
+  keep_top_k(candidates, options.top_k);
+  keep_top_p(candidates, options.top_p);
+  keep_min_p(candidates, options.min_p);
+  std::fill(weights.begin(), weights.end(), 0.0);
+  for (const Candidate& candidate : candidates)
+    weights[static_cast<size_t>(candidate.id)] = candidate.weight;
+}
+
+// The probabilities of the next token, up to a common factor.
+std::vector<double> weights_for(std::span<const double> logits, std::span<const int32_t> previous,
+                                const SamplingOptions& options) {
+  options.validate();
+  require_finite(logits);
+  std::vector<double> penalized;
+  if (options.repetition_penalty != 1.0) {
+    penalized.assign(logits.begin(), logits.end());
+    penalize_repetition(penalized, previous, options.repetition_penalty);
+    logits = penalized;
+  }
+  if (options.temperature == 0) {
+    std::vector<double> weights(logits.size(), 0.0);
+    const auto best = std::max_element(logits.begin(), logits.end()) - logits.begin();
+    weights[static_cast<size_t>(best)] = 1.0;
+    return weights;
+  }
+  std::vector<double> weights = weigh(logits, options.temperature);
+  filter(weights, options);
+  return weights;
 }
 
 }  // namespace
@@ -100,37 +181,21 @@ void SamplingOptions::validate() const {
 std::vector<double> next_token_probabilities(std::span<const double> logits,
                                              std::span<const int32_t> previous,
                                              const SamplingOptions& options) {
-  options.validate();
-  require_finite(logits);
-  std::vector<double> scores(logits.begin(), logits.end());
-  penalize_repetition(scores, previous, options.repetition_penalty);
-  std::vector<double> probabilities(scores.size(), 0.0);
-  if (options.temperature == 0) {
-    const auto best = std::max_element(scores.begin(), scores.end());
-    probabilities[static_cast<size_t>(best - scores.begin())] = 1.0;
-    return probabilities;
-  }
-  std::vector<Candidate> candidates = weigh(scores, options.temperature);
-  keep_top_k(candidates, options.top_k);
-  keep_top_p(candidates, options.top_p);
-  keep_min_p(candidates, options.min_p);
-  double total = 0.0;
-  for (const Candidate& candidate : candidates) total += candidate.weight;
-  for (const Candidate& candidate : candidates) {
-    probabilities[static_cast<size_t>(candidate.id)] = candidate.weight / total;
-  }
+  std::vector<double> probabilities = weights_for(logits, previous, options);
+  const double total = total_of(probabilities);
+  for (double& probability : probabilities) probability /= total;
   return probabilities;
 }
 
 int32_t sample_token(std::span<const double> logits, std::span<const int32_t> previous,
                      const SamplingOptions& options, Generator& generator) {
-  const std::vector<double> probabilities = next_token_probabilities(logits, previous, options);
-  double left = generator.uniform();
+  const std::vector<double> weights = weights_for(logits, previous, options);
+  double left = generator.uniform() * total_of(weights);
   int32_t chosen = 0;
-  for (size_t id = 0; id < probabilities.size(); ++id) {
-    if (probabilities[id] == 0) continue;
+  for (size_t id = 0; id < weights.size(); ++id) {
+    if (weights[id] == 0) continue;
     chosen = static_cast<int32_t>(id);  // the last possible id if rounding leaves a remainder
-    left -= probabilities[id];
+    left -= weights[id];
     if (left < 0) break;
   }
   return chosen;

@@ -203,6 +203,19 @@ TEST(Sampling, DrawsFollowTheProbabilities) {
   EXPECT_LT(chi_squared, 16.3);  // 3 degrees of freedom: exceeded once in a thousand
 }
 
+// Ratios of probabilities are exponentials; std::exp is the reference. Logits of a large
+// vocabulary, from 0 to below the smallest double.
+TEST(Sampling, ProbabilitiesOfEveryMagnitudeAreExact) {
+  std::vector<double> logits;
+  for (int i = 0; i <= 7600; ++i) logits.push_back(-i / 10.0);
+  const Probabilities p = next_token_probabilities(logits, {}, {});
+  for (size_t id = 0; id < logits.size(); ++id) {
+    const double expected = std::exp(logits[id]);
+    // Two units in the last place, and one for the division; the smallest may become 0.
+    EXPECT_NEAR(p[id] / p[0], expected, 3 * 2.3e-16 * expected + 1e-306) << logits[id];
+  }
+}
+
 TEST(Sampling, DrawsRepeatPerSeed) {
   const std::vector<double> logits(50, 0.0);
   const auto draw = [&](uint64_t seed) {
