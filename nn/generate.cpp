@@ -1,6 +1,7 @@
 #include "nn/generate.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "autograd/ops.h"
 
@@ -23,9 +24,10 @@ void check(const TransformerConfig& config, const std::vector<std::vector<int32_
   const auto in_vocabulary = [&](int32_t id) { return id >= 0 && id < config.vocab_size; };
   require(in_vocabulary(options.pad_id), kOp, "pad_id {} is outside of the vocabulary of {}",
           options.pad_id, config.vocab_size);
-  require(!options.end_of_text || in_vocabulary(*options.end_of_text), kOp,
-          "end_of_text {} is outside of the vocabulary of {}", options.end_of_text.value_or(0),
-          config.vocab_size);
+  for (const int32_t id : options.end_of_text) {
+    require(in_vocabulary(id), kOp, "end_of_text {} is outside of the vocabulary of {}", id,
+            config.vocab_size);
+  }
   for (size_t row = 0; row < prompts.size(); ++row) {
     require(!prompts[row].empty(), kOp, "prompt {} is empty; give at least one id", row);
     for (size_t i = 0; i < prompts[row].size(); ++i) {
@@ -116,7 +118,7 @@ void extend(Row& row, int64_t index, std::span<const double> logits, Generation&
   int32_t id = options.pad_id;
   if (!row.finished) {
     id = sample_token(logits, row.ids, options.sampling, row.generator);
-    row.finished = id == options.end_of_text;
+    row.finished = std::count(options.end_of_text.begin(), options.end_of_text.end(), id) > 0;
     if (!row.finished) ++result.lengths[i];
     if (options.on_logits) options.on_logits(index, id, logits);
     if (options.on_token && !options.on_token(index, id)) row.finished = true;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -19,11 +18,11 @@ using LogitsCallback = std::function<void(int64_t row, int32_t id, std::span<con
 struct GenerateOptions {
   int64_t max_new_tokens = 256;
   SamplingOptions sampling;
-  uint64_t seed = 0;                   // row i draws from a generator seeded with seed + i
-  std::optional<int32_t> end_of_text;  // producing this id finishes a row
-  int32_t pad_id = 0;                  // what a finished row holds from then on
-  bool use_cache = true;               // false recomputes every step; the results agree
-  LogitsCallback on_logits;            // just before on_token
+  uint64_t seed = 0;                 // row i draws from a generator seeded with seed + i
+  std::vector<int32_t> end_of_text;  // producing any of these ids finishes a row
+  int32_t pad_id = 0;                // what a finished row holds from then on
+  bool use_cache = true;             // false recomputes every step; the results agree
+  LogitsCallback on_logits;          // just before on_token
   TokenCallback on_token;
 };
 

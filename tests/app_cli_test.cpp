@@ -1,6 +1,7 @@
 // The command line itself: help, mistakes, and the small commands.
 #include <regex>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "tests/support/tiny_run.h"
@@ -206,6 +207,30 @@ TEST(Info, DescribesTheMachine) {
   ASSERT_EQ(result.status, 0) << result.err;
   expect_contains(result.out, {"tapir ", "build ", "processor ", "instructions ", "kernels",
                                "threads ", "memory ", "GiB", "OpenBLAS ", "threading", "CUDA "});
+}
+
+TEST(Info, TellsWhatAModelIs) {
+  const TinyRun tiny;
+  const ProcessResult result = run_tapir({"info", tiny.run, "--checkpoint", "last"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  double best = 1e9;
+  for (const nlohmann::json& line : json_lines(read_text(tiny.run + "/metrics.jsonl"))) {
+    if (line.contains("val_loss")) best = std::min(best, line["val_loss"].get<double>());
+  }
+  // 257 tokens of width 16 in and out, a block with a feed-forward width of 64, three norms.
+  const int parameters = 2 * 257 * 16 + 4 * 16 * 16 + 3 * 16 * 64 + 3 * 16;
+  expect_contains(result.out, {"checkpoints/last", "step             12 of 12",
+                               "parameters       " + std::to_string(parameters) + " (",
+                               "1 layers, width 16, 2 heads of 8", "swiglu", "context 16",
+                               "rms pre", "rope", "byte, vocabulary of 257, hash ", "text.txt: ",
+                               "shuffled", "nats/token", "format           2, written by tapir "});
+  EXPECT_EQ(result.out.find("processor"), std::string::npos);
+  expect_contains(run_tapir({"info", tiny.run}).out, {fmt::format("{:.4f} nats/token", best)});
+  const std::string imported = std::string(TAPIR_TEST_DIR) + "/interchange/llama3";
+  expect_contains(run_tapir({"info", imported}).out,
+                  {"8032 (", "not trained by this program", "tied embeddings", "transformers"});
+  expect_failure(run_tapir({"info", tiny / "none"}), 1, {"there is no run", "none"});
+  expect_failure(run_tapir({"info", "--checkpoint", "last"}), 1, {"--checkpoint last", "a run"});
 }
 
 TEST(Info, WarnsOnceOfSlowKernels) {

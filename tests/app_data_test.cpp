@@ -8,6 +8,7 @@
 #include "apps/generation/overlap.h"
 #include "apps/generation/stop_matcher.h"
 #include "apps/training/memory_forecast.h"
+#include "apps/training/progress.h"
 #include "apps/training/trainer.h"
 #include "autograd/ops.h"
 #include "tests/support/expect_error.h"
@@ -258,6 +259,30 @@ TEST(Overlap, AgreesWithTheNaiveSearch) {
 }
 
 // The forecast is a promise: what a run really needs at its peak is near it, and not above.
+// What is cut off first is not what people look at.
+TEST(Progress, FitsItsLine) {
+  StepReport report;
+  report.step = 987'654;
+  report.loss = 12.3456;
+  report.lr = 1e-3;
+  report.grad_norm = 123456.78;
+  const auto bar = [&](int width) {
+    return progress_bar(report, 1'000'000, 12'345, 36'000, width);
+  };
+  for (const int width : {1, 20, 40, 60, 79, 100, 119, 150, 200}) {
+    EXPECT_LE(bar(width).size(), static_cast<size_t>(width)) << bar(width);
+  }
+  const std::string usual = bar(79);
+  for (const char* part : {" 98 % ", "step 987654/1000000", "loss 12.3456", "10 h 00 min left"}) {
+    EXPECT_NE(usual.find(part), std::string::npos) << part << " in " << usual;
+  }
+  EXPECT_EQ(usual.find("lr "), std::string::npos);
+  const std::string wide = bar(200);
+  for (const char* part : {"[=====", "lr 1.00e-03", "grad norm 123456.78", "12.3 k tokens/s"}) {
+    EXPECT_NE(wide.find(part), std::string::npos) << part << " in " << wide;
+  }
+}
+
 TEST(MemoryForecast, IsNearThePeak) {
   TemporaryFolder folder;
   RunConfig config = config_for({folder.write("a.txt", std::string(3000, 'a'))});

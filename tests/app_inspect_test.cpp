@@ -35,7 +35,23 @@ TEST(InspectCommand, KnowsLayersPresetsAndOperations) {
   }
 }
 
+// Byte vocabulary of 257; the preset has 4 layers of width 128.
+TEST(InspectCommand, FlagsChangeAPreset) {
+  const ProcessResult preset = run_tapir({"inspect", "cpu-tiny", "--prompt", "It"});
+  ASSERT_EQ(preset.status, 0) << preset.err;
+  expect_contains(preset.out, {"4 layers, 4 heads, width 128"});
+  const ProcessResult changed =
+      run_tapir({"inspect", "cpu-tiny", "--prompt", "It", "--layers", "2", "--heads", "8"});
+  ASSERT_EQ(changed.status, 0) << changed.err;
+  expect_contains(changed.out, {"2 layers, 8 heads, width 128"});
+  EXPECT_EQ(changed.out.find("layers.2"), std::string::npos);
+}
+
 TEST(InspectCommand, ExplainsMistakes) {
+  expect_failure(run_tapir({"inspect", tiny().run, "--layers", "2"}), 1,
+                 {"--layers does not go with the run"});
+  expect_failure(run_tapir({"inspect", "cpu-tiny", "--heads", "3"}), 1,
+                 {"--d-model 128", "--heads 3"});
   expect_failure(run_tapir({"inspect", "RMSNorn"}), 1, {"RMSNorn", "RMSNorm"});
   expect_failure(run_tapir({"inspect", "Linear", "--composed", "--dtype", "bf16"}), 1,
                  {"--composed", "bf16"});

@@ -37,6 +37,35 @@ TEST(Import, MakesARunThatEveryCommandTakes) {
   EXPECT_EQ(run_tapir({"import", golden("grouped"), "--out", run, "--overwrite"}).status, 0);
 }
 
+// The third token that the model writes becomes one that ends a text.
+TEST(Import, GenerationEndsAtAnyOfSeveralIds) {
+  const TemporaryFolder folder;
+  fs::copy(golden("llama3"), folder / "model", fs::copy_options::recursive);
+  std::vector<std::string> with_tokens = {"generate", folder / "model", "--tokens", "20", "--seed",
+                                          "3",        "--logprobs"};
+  const std::vector<nlohmann::json> tokens = json_lines(run_tapir(with_tokens).out);
+  ASSERT_EQ(tokens.size(), 20u);
+  const nlohmann::json third = tokens[2]["id"];
+  ASSERT_TRUE(third != tokens[0]["id"] && third != tokens[1]["id"]);
+  nlohmann::json config = nlohmann::json::parse(read_text(folder / "model/config.json"));
+  config["eos_token_id"] = {256, third};
+  folder.write("model/config.json", config.dump());
+  EXPECT_EQ(json_lines(run_tapir(with_tokens).out).size(), 3u);
+
+  const std::string run = folder / "run", text = folder.write("text.txt", small_text());
+  ASSERT_EQ(run_tapir({"import", folder / "model", "--out", run}).status, 0);
+  with_tokens[1] = run;
+  EXPECT_EQ(json_lines(run_tapir(with_tokens).out).size(), 3u);
+  // Training on keeps the ids.
+  ASSERT_EQ(run_tapir({"train", "--resume", run, "--data", text, "--steps", "1", "--batch", "1",
+                       "--eval-every", "0", "--sample-every", "0"})
+                .status,
+            0);
+  const nlohmann::json state =
+      nlohmann::json::parse(read_text(run + "/checkpoints/step-1/state.json"));
+  EXPECT_EQ(state["end_tokens"], config["eos_token_id"]);
+}
+
 TEST(Import, TrainingGoesOnFromTheImportedWeights) {
   const TemporaryFolder folder;
   const std::string run = folder / "run";

@@ -132,7 +132,7 @@ TEST(Generate, FinishedRowsArePaddedAndEndTheRun) {
   GenerateOptions options;
   options.max_new_tokens = 100;
   options.sampling.temperature = 0;
-  options.end_of_text = 5;
+  options.end_of_text = {5};
   options.pad_id = 7;
   const Generation result = generate(model, {{0}, {3}, {4}, {6}}, options);
   EXPECT_EQ(result.ids[0], (Ids{1, 2, 3, 4, 5, 7, 7}));
@@ -140,6 +140,16 @@ TEST(Generate, FinishedRowsArePaddedAndEndTheRun) {
   EXPECT_EQ(result.ids[2], (Ids{5, 7, 7, 7, 7, 7, 7}));
   EXPECT_EQ(result.ids[3], (Ids{7, 0, 1, 2, 3, 4, 5}));
   EXPECT_EQ(result.lengths, (std::vector<int64_t>{4, 1, 0, 6}));
+}
+
+TEST(Generate, AnyOfSeveralIdsEndsARow) {
+  GenerateOptions options;
+  options.max_new_tokens = 100;
+  options.sampling.temperature = 0;
+  options.end_of_text = {6, 2};
+  const Generation result = generate(counting_model(), {{0}, {3}}, options);
+  EXPECT_EQ(result.ids, (Prompts{{1, 2, 0}, {4, 5, 6}}));
+  EXPECT_EQ(result.lengths, (std::vector<int64_t>{1, 2}));
 }
 
 TEST(Generate, WithoutEndOfTextTheLimitEndsIt) {
@@ -155,7 +165,7 @@ TEST(Generate, CallbackSeesEveryTokenAndMayStopARow) {
   GenerateOptions options;
   options.max_new_tokens = 6;
   options.sampling.temperature = 0;
-  options.end_of_text = 4;
+  options.end_of_text = {4};
   options.pad_id = 0;
   std::vector<std::pair<int64_t, int32_t>> seen;
   options.on_token = [&](int64_t row, int32_t id) {
@@ -210,7 +220,7 @@ TEST(Generate, ImpossibleArgumentsAreErrors) {
   options.pad_id = 8;
   bad({{1}}, options, "pad_id 8 is outside of the vocabulary of 8");
   options = {};
-  options.end_of_text = -2;
+  options.end_of_text = {3, -2};
   bad({{1}}, options, "end_of_text -2 is outside of the vocabulary of 8");
   options = {};
   options.sampling.top_p = 0;

@@ -204,6 +204,32 @@ TEST(Interchange, FieldsWithoutEffectAndOlderSpellingsAreTaken) {
             read_llama_folder(golden("llama3")).config.rope_scaling);
 }
 
+TEST(Interchange, TextsEndAtAnyOfTheIdsOfTheConfiguration) {
+  const auto ends = [](const json& value) {
+    return read_llama_folder(Changed("grouped").set({{"eos_token_id", value}}).path()).end_tokens;
+  };
+  EXPECT_EQ(ends(7), (std::vector<int32_t>{7}));
+  EXPECT_EQ(ends({7, 10}), (std::vector<int32_t>{7, 10}));
+  EXPECT_TRUE(ends(nullptr).empty());
+  Changed beyond("grouped");
+  const LlamaFolder read = read_llama_folder(beyond.set({{"eos_token_id", {7, 300}}}).path());
+  EXPECT_EQ(read.end_tokens, (std::vector<int32_t>{7}));
+  EXPECT_THAT(read.notes.at(0), ::testing::HasSubstr("eos_token_id has 300"));
+  Changed("grouped").set({{"eos_token_id", -1}}).expect_refused({"eos_token_id holds -1"});
+  Changed("grouped").set({{"eos_token_id", "</s>"}}).expect_refused({"eos_token_id", "an integer"});
+
+  // Through an import and an export.
+  const TemporaryFolder folder;
+  import_model(Changed("grouped").set({{"eos_token_id", {7, 10}}}).path(), folder / "run", 0,
+               false);
+  const LoadedModel run = open_model(folder / "run", "", kCpu);
+  EXPECT_EQ(run.info.end_tokens, (std::vector<int32_t>{7, 10}));
+  export_hugging_face(run, folder / "hf", DType::f32, false);
+  for (const char* file : {"hf/config.json", "hf/generation_config.json"}) {
+    EXPECT_EQ(json::parse(testing::read_text(folder / file))["eos_token_id"], json({7, 10, 256}));
+  }
+}
+
 // Writes the tensors of a golden folder with a change.
 void change_tensors(const Changed& model, const std::function<void(StateDict&)>& change) {
   StateDict tensors = load_safetensors(model.path() / "model.safetensors").tensors;

@@ -37,7 +37,8 @@ void Flags::add(CLI::App& command, const Setting& setting) {
     const auto keep = [this, name = setting.name](int64_t count) {
       given_[name] = {count > 0 ? "true" : "false"};
     };
-    command.add_flag_function(fmt::format("{},!--no-{}", flag, setting.name), keep, setting.help)
+    const std::string help = setting.help + (values_of(setting)[0] == "true" ? " [on]" : "");
+    command.add_flag_function(fmt::format("{},!--no-{}", flag, setting.name), keep, help)
         ->group(setting.group);
     return;
   }

@@ -4,7 +4,9 @@
 #include "apps/cli/output.h"
 #include "apps/cli/quantity.h"
 #include "apps/commands/command.h"
+#include "apps/interchange/open_model.h"
 #include "apps/machine.h"
+#include "apps/training/model_facts.h"
 #include "backends/cpu/blas.h"
 #include "backends/cpu/cpu_features.h"
 #include "backends/cpu/threads.h"
@@ -14,7 +16,20 @@ namespace tapir::app {
 namespace {
 
 constexpr const char* kExamples = R"(Examples:
-  tapir info)";
+  tapir info
+  tapir info runs/book
+  tapir info runs/book --checkpoint last
+
+Without a model it describes the machine and the program.)";
+
+struct InfoCommand {
+  std::string run;
+  std::string checkpoint;
+};
+
+std::vector<Setting> settings(InfoCommand& c) {
+  return {{"run", "checkpoint", &c.checkpoint, "best, last or a step; by default best, else last"}};
+}
 
 void print_line(std::string_view name, const std::string& value) {
   print_output("{:<16} {}\n", name, value);
@@ -47,7 +62,7 @@ void print_blas() {
   if (blas.warning) print_message("tapir: warning: {}\n", *blas.warning);
 }
 
-int info() {
+int describe_machine() {
   const cpu::Features& features = cpu::features();
   print_line("tapir", TAPIR_VERSION);
   print_line("build", fmt::format("{}, {}", TAPIR_BUILD_TYPE, kCompiler));
@@ -66,13 +81,25 @@ int info() {
   return 0;
 }
 
+int info(const InfoCommand& command) {
+  if (command.run.empty()) {
+    require(command.checkpoint.empty(), "info", "--checkpoint {} needs a run to choose it from",
+            command.checkpoint);
+    return describe_machine();
+  }
+  const LoadedModel model = open_model(command.run, command.checkpoint, kCpu);
+  for (const auto& fact : model_facts(model)) print_line(fact.first, fact.second);
+  return 0;
+}
+
 }  // namespace
 
 void add_info_command(CLI::App& program, Action& chosen) {
+  auto options = std::make_shared<InfoCommand>();
   CLI::App* command = program.add_subcommand(
-      "info", "Show version, build, processor, threads, memory and libraries");
-  command->footer(kExamples);
-  command->callback([&chosen] { chosen = info; });
+      "info", "Show what a model is, or version, build, processor, memory and libraries");
+  command->add_option("run", options->run, "Folder of a run, or of one checkpoint");
+  set_action(*command, options, settings(*options), kExamples, info, chosen);
 }
 
 }  // namespace tapir::app

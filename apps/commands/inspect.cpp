@@ -1,7 +1,9 @@
+#include <filesystem>
 #include <memory>
 
 #include "apps/cli/output.h"
 #include "apps/commands/command.h"
+#include "apps/config/presets.h"
 #include "apps/inspect/dot.h"
 #include "apps/inspect/page.h"
 #include "apps/inspect/pass.h"
@@ -17,6 +19,7 @@ constexpr const char* kExamples = R"(Examples:
   tapir inspect TransformerBlock
   tapir inspect SwiGLU --d-model 128 --time 64 --composed
   tapir inspect cpu-tiny --html tiny.html
+  tapir inspect cpu-tiny --layers 2 --norm layer
   tapir inspect runs/book --prompt "It was a dark" --html book.html --dot book.dot
   tapir inspect softmax
 
@@ -62,6 +65,23 @@ std::vector<Setting> settings(InspectCommand& c) {
   };
   for (Setting& setting : model_settings(s.model)) list.push_back(std::move(setting));
   return list;
+}
+
+// Flags of the model change a preset, and have nothing to say about a run.
+void choose_model(InspectCommand& c, const Flags& flags) {
+  if (std::filesystem::is_directory(c.subject.name)) {
+    ModelConfig unused;
+    for (const Setting& setting : model_settings(unused)) {
+      require(!flags.given(setting.name), "inspect",
+              "--{} does not go with the run {}, whose model is what it is", setting.name,
+              c.subject.name);
+    }
+  } else if (is_preset(c.subject.name)) {
+    RunConfig config;
+    apply_preset(c.subject.name, settings(config));
+    c.subject.model = config.model;
+  }
+  flags.apply();
 }
 
 void complete(InspectCommand& c) {
@@ -111,7 +131,14 @@ void add_inspect_command(CLI::App& program, Action& chosen) {
   command->add_option("name", options->subject.name,
                       "A layer, block, operation or preset by name, or the folder of a run; by "
                       "default a small TransformerLM");
-  set_action(*command, options, settings(*options), kExamples, inspect_subject, chosen);
+  auto flags = std::make_shared<Flags>(*command, settings(*options));
+  command->footer(kExamples);
+  command->callback([options, flags, &chosen] {
+    chosen = [options, flags] {
+      choose_model(*options, *flags);
+      return inspect_subject(*options);
+    };
+  });
 }
 
 }  // namespace tapir::app

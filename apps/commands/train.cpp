@@ -109,8 +109,11 @@ int train(TrainRequest& request, const Flags& flags) {
   print_notes(data.notes);
   require_memory(config, data.tokenizer->vocab_size(), data.memory_bytes(), memory_available());
   Trainer trainer(config, data, device);
+  std::vector<int32_t> end_tokens;
   if (!checkpoint.empty()) {
-    note_changed_data(read_checkpoint_info(checkpoint), data);
+    const CheckpointInfo saved = read_checkpoint_info(checkpoint);
+    note_changed_data(saved, data);
+    end_tokens = saved.end_tokens;
     trainer.restore(checkpoint);
     report_resumed(checkpoint, trainer, !passed_over.empty());
   }
@@ -125,7 +128,7 @@ int train(TrainRequest& request, const Flags& flags) {
 
   folder.begin(config_text(settings(request.config)), trainer.state());
   const StopSignals signals;
-  TrainingSession session(config, data, trainer, folder);
+  TrainingSession session(config, data, trainer, folder, std::move(end_tokens));
   Profiling profiling(request.profile, device);
   const StopReason reason = session.run();
   profiling.finish();

@@ -83,6 +83,12 @@ const std::vector<Preset>& presets() {
   return list;
 }
 
+bool is_preset(std::string_view name) {
+  const std::vector<Preset>& all = presets();
+  return std::any_of(all.begin(), all.end(),
+                     [&](const Preset& preset) { return preset.name == name; });
+}
+
 void apply_preset(std::string_view name, std::span<const Setting> settings) {
   std::vector<std::string> names;
   for (const Preset& preset : presets()) {

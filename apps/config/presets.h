@@ -18,6 +18,8 @@ struct Preset {
 
 const std::vector<Preset>& presets();
 
+bool is_preset(std::string_view name);
+
 // Sets the preset's values; an unknown name is an Error that lists the known ones.
 void apply_preset(std::string_view name, std::span<const Setting> settings);
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -15,5 +16,8 @@ namespace tapir::app {
 // line instead.
 std::vector<int32_t> encode_prompt(const Tokenizer& tokenizer, int64_t documents,
                                    std::string_view prompt);
+
+// The ids at which a text ends, each once: those of the model, then the tokenizer's end-of-text.
+std::vector<int32_t> end_ids(const Tokenizer& tokenizer, std::span<const int32_t> of_model);
 
 }  // namespace tapir::app

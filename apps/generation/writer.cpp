@@ -74,7 +74,7 @@ WriterStats write_samples(const LoadedModel& model, std::string_view prompt,
   generate.max_new_tokens = options.tokens;
   generate.sampling = options.sampling;
   generate.seed = static_cast<uint64_t>(options.seed);
-  generate.end_of_text = tokenizer.end_of_text();
+  generate.end_of_text = end_ids(tokenizer, model.info.end_tokens);
   if (output.token) {
     generate.on_logits = [&](int64_t row, int32_t id, std::span<const double> logits) {
       output.token(report_token(row, counts[static_cast<size_t>(row)], id, logits));

@@ -131,12 +131,7 @@ const GradcheckTarget& find_target(const std::vector<GradcheckTarget>& targets,
 void with_subject(const SubjectRequest& request, const Use& use) {
   const std::string& name = request.name;
   if (std::filesystem::is_directory(name)) return use_run(request, use);
-  for (const Preset& preset : presets()) {
-    if (preset.name != name) continue;
-    RunConfig config;
-    apply_preset(name, settings(config));
-    return use_new_model(request, "preset " + name, config.model, use);
-  }
+  if (is_preset(name)) return use_new_model(request, "preset " + name, request.model, use);
   const std::vector<GradcheckTarget> targets = gradcheck_targets();
   const GradcheckTarget& target = find_target(targets, name);
   if (target.name == kModel) return use_new_model(request, target.name, request.model, use);

@@ -14,7 +14,7 @@ struct SubjectRequest {
   std::string name = "TransformerLM";  // of a gradcheck target, a preset or the folder of a run
   std::string checkpoint;              // of a run
   std::string prompt;                  // what a language model reads
-  ModelConfig model;                   // for what is named by its class
+  ModelConfig model;                   // for presets and what is named by its class
   int64_t batch = 1;
   int64_t time = 16;   // tokens of a layer's input
   int64_t vocab = 11;  // of layers with one

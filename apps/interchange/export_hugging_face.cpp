@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/files.h"
+#include "apps/generation/prompt.h"
 #include "apps/interchange/export_model.h"
 #include "apps/interchange/export_tokenizer.h"
 #include "apps/interchange/export_weights.h"
@@ -55,14 +56,7 @@ std::string tokenizer_config(const Tokenizer& tokenizer, const BoundaryTokens& t
                {"add_bos_token", tokens.begin.has_value()},
                {"add_eos_token", false}};
   if (tokens.begin) json["bos_token"] = tokenizer.token_bytes(*tokens.begin);
-  if (tokens.end) json["eos_token"] = tokenizer.token_bytes(*tokens.end);
-  return json.dump(2) + "\n";
-}
-
-std::string generation_config(const BoundaryTokens& tokens) {
-  Json json = {{"do_sample", true}, {"temperature", 1.0}};
-  if (tokens.begin) json["bos_token_id"] = *tokens.begin;
-  if (tokens.end) json["eos_token_id"] = *tokens.end;
+  if (!tokens.ends.empty()) json["eos_token"] = tokenizer.token_bytes(tokens.ends[0]);
   return json.dump(2) + "\n";
 }
 
@@ -73,10 +67,11 @@ void export_hugging_face(const LoadedModel& model, const fs::path& folder, DType
   require(overwrite || !fs::exists(folder), kOp,
           "{} exists; choose another place with --out, or replace it with --overwrite",
           folder.string());
-  const LlamaConfig config{model.info.config.model, model.tokenizer->vocab_size()};
+  const LlamaConfig config{model.info.config.model, model.tokenizer->vocab_size(), {}};
   require_llama(config.model);
   const auto tokenizer = exportable_tokenizer(model.tokenizer, model.info.documents);
-  const BoundaryTokens tokens{tokenizer->begin_of_text(), tokenizer->end_of_text()};
+  const BoundaryTokens tokens{tokenizer->begin_of_text(),
+                              end_ids(*tokenizer, model.info.end_tokens)};
   const fs::path target = fs::absolute(folder).lexically_normal();
   const fs::path temporary = target.parent_path() / ("." + target.filename().string() + ".new");
   std::error_code error;
@@ -84,7 +79,7 @@ void export_hugging_face(const LoadedModel& model, const fs::path& folder, DType
   fs::create_directories(temporary, error);
   require(!error, kOp, "cannot create {}: {}", temporary.string(), error.message());
   write_file(temporary / "config.json", llama_config_json(config, tokens, dtype));
-  write_file(temporary / "generation_config.json", generation_config(tokens));
+  write_file(temporary / "generation_config.json", llama_generation_json(tokens));
   write_file(temporary / "tokenizer.json", tokenizer_to_json(*tokenizer));
   write_file(temporary / "tokenizer_config.json",
              tokenizer_config(*tokenizer, tokens, config.model.context));

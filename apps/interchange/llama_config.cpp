@@ -14,25 +14,12 @@ using Json = nlohmann::ordered_json;
 constexpr double kMostSize = 1 << 24;
 
 // Fields that do not change what the model computes.
-constexpr std::array<std::string_view, 19> kWithoutEffect = {"_name_or_path",
-                                                             "architectures",
-                                                             "auto_map",
-                                                             "bos_token_id",
-                                                             "chunk_size_feed_forward",
-                                                             "dtype",
-                                                             "eos_token_id",
-                                                             "id2label",
-                                                             "initializer_range",
-                                                             "is_llama_config",
-                                                             "label2id",
-                                                             "max_length",
-                                                             "pad_token_id",
-                                                             "pretraining_tp",
-                                                             "problem_type",
-                                                             "return_dict",
-                                                             "torch_dtype",
-                                                             "transformers_version",
-                                                             "use_cache"};
+constexpr std::array<std::string_view, 18> kWithoutEffect = {
+    "_name_or_path",           "architectures", "auto_map",    "bos_token_id",
+    "chunk_size_feed_forward", "dtype",         "id2label",    "initializer_range",
+    "is_llama_config",         "label2id",      "max_length",  "pad_token_id",
+    "pretraining_tp",          "problem_type",  "return_dict", "torch_dtype",
+    "transformers_version",    "use_cache"};
 
 // One object of config.json. Each field that is asked for counts as known.
 class Fields {
@@ -179,6 +166,25 @@ void require_supported(Fields& fields) {
   for (const std::string_view key : kWithoutEffect) fields.get(key);
 }
 
+// One id, several, or none.
+std::vector<int32_t> parse_end_tokens(Fields& fields, const std::string& file) {
+  constexpr const char* kKey = "eos_token_id";
+  const JsonValue& value = fields.get(kKey);
+  std::vector<int32_t> ids;
+  const auto add = [&](const JsonValue& id) {
+    const int64_t number = id.integer(fmt::format("{}: {}", file, kKey));
+    require(number >= 0 && static_cast<double>(number) <= kMostSize, "import",
+            "{}: {} holds {}, which is no token id", file, kKey, number);
+    ids.push_back(static_cast<int32_t>(number));
+  };
+  if (value.is_array()) {
+    for (const JsonValue& id : value.array(kKey)) add(id);
+  } else if (!value.is_null()) {
+    add(value);
+  }
+  return ids;
+}
+
 Json rope_scaling_json(const nn::RopeScaling& scaling, bool with_theta, double theta) {
   Json rope = {{"rope_type", "default"}};
   if (scaling.kind == nn::RopeScalingKind::linear) {
@@ -205,8 +211,10 @@ const char* torch_name(DType dtype) {
   }
 }
 
-Json id_or_null(std::optional<int32_t> id) {
-  return id ? Json(*id) : Json(nullptr);
+// As config.json spells them: null, one id, or a list.
+Json ids_json(const std::vector<int32_t>& ids) {
+  if (ids.empty()) return nullptr;
+  return ids.size() == 1 ? Json(ids[0]) : Json(ids);
 }
 
 }  // namespace
@@ -218,6 +226,7 @@ LlamaConfig parse_llama_config(std::string_view json, const std::string& file) {
   LlamaConfig config;
   ModelConfig& model = config.model;
   parse_sizes(fields, config);
+  config.end_tokens = parse_end_tokens(fields, file);
   model.norm_eps = fields.number("rms_norm_eps", 1e-6, 1e-30, 1);
   parse_rope(fields, file, model);
   model.rope_layout = RopeLayout::half_split;
@@ -269,9 +278,16 @@ std::string llama_config_json(const LlamaConfig& config, const BoundaryTokens& t
       {"attention_dropout", 0.0},
       {"mlp_bias", model.ffn_bias},
       {"tie_word_embeddings", model.tie_embeddings},
-      {"bos_token_id", id_or_null(tokens.begin)},
-      {"eos_token_id", id_or_null(tokens.end)},
+      {"bos_token_id", tokens.begin ? Json(*tokens.begin) : Json(nullptr)},
+      {"eos_token_id", ids_json(tokens.ends)},
       {"torch_dtype", torch_name(dtype)}};
+  return json.dump(2) + "\n";
+}
+
+std::string llama_generation_json(const BoundaryTokens& tokens) {
+  Json json = {{"do_sample", true}, {"temperature", 1.0}};
+  if (tokens.begin) json["bos_token_id"] = *tokens.begin;
+  if (!tokens.ends.empty()) json["eos_token_id"] = ids_json(tokens.ends);
   return json.dump(2) + "\n";
 }
 

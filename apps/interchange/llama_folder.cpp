@@ -153,6 +153,18 @@ void cut_vocabulary(int64_t padded, LlamaFolder& result) {
   }
 }
 
+// Ids that no token has can never be produced.
+void take_end_tokens(const std::vector<int32_t>& ids, LlamaFolder& result) {
+  for (const int32_t id : ids) {
+    if (id < result.tokenizer->vocab_size()) {
+      result.end_tokens.push_back(id);
+    } else {
+      result.notes.push_back(
+          fmt::format("eos_token_id has {}, but the tokenizer has no such token", id));
+    }
+  }
+}
+
 }  // namespace
 
 bool is_llama_folder(const fs::path& folder) {
@@ -175,6 +187,7 @@ LlamaFolder read_llama_folder(const fs::path& folder) {
   require_plausible(folder.string(), sizes, tensors);
   result.weights = rename(folder.string(), sizes, std::move(tensors));
   cut_vocabulary(config.vocab_size, result);
+  take_end_tokens(config.end_tokens, result);
   return result;
 }
 

@@ -16,7 +16,8 @@ struct LlamaFolder {
   ModelConfig config;
   std::shared_ptr<const Tokenizer> tokenizer;
   StateDict weights;  // under the names of this program, in the dtype of the file, mapped
-  std::vector<std::string> notes;  // for people: what of the folder is not used
+  std::vector<int32_t> end_tokens;  // of config.json, where a text ends
+  std::vector<std::string> notes;   // for people: what of the folder is not used
 };
 
 // Does the folder hold a config.json, as such models do?

@@ -30,6 +30,7 @@ LoadedModel open_model(const fs::path& path, const std::string& which, Device de
   LlamaFolder llama = read_llama_folder(path);
   LoadedModel loaded{path, CheckpointInfo(), llama.tokenizer, nullptr};
   loaded.info.config = run_config(llama, path);
+  loaded.info.end_tokens = llama.end_tokens;
   loaded.info.tokenizer_hash = llama.tokenizer->hash();
   const int64_t vocab_size = llama.tokenizer->vocab_size();
   loaded.model = make_model(llama.config.transformer(vocab_size), llama.weights, device);
@@ -51,6 +52,7 @@ std::vector<std::string> import_model(const fs::path& folder, const fs::path& ou
   run.save({.config = config,
             .state = TrainingState(),
             .tokenizer = *llama.tokenizer,
+            .end_tokens = llama.end_tokens,
             .model = std::move(llama.weights),
             .optimizer = {}},
            false, 0);

@@ -19,7 +19,8 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kOp = "checkpoint";
-constexpr int64_t kFormat = 1;  // raised when older programs could not read the folder any more
+// Raised when programs of another version could not read the folder.
+constexpr int64_t kFormat = 2;
 
 constexpr const char* kModelFile = "model.safetensors";
 constexpr const char* kOptimizerFile = "optimizer.safetensors";
@@ -89,6 +90,7 @@ Json info_to_json(const CheckpointContents& contents, const fs::path& folder) {
           {"train_tokens", contents.train_tokens},
           {"train_data", hex_text(contents.train_data)},
           {"tokenizer_hash", contents.tokenizer.hash()},
+          {"end_tokens", contents.end_tokens},
           {"files", files},
           {"config", settings_to_json(settings(config))}};
 }
@@ -111,6 +113,46 @@ std::vector<FileRecord> files_from_json(const JsonValue& json, const std::string
                      file.value["checksum"].string(what + ": checksum")});
   }
   return files;
+}
+
+std::vector<int32_t> ids_from_json(const JsonValue& json, const std::string& where) {
+  std::vector<int32_t> ids;
+  for (const JsonValue& id : json.array(where)) {
+    const int64_t number = id.integer(where);
+    require(number >= 0 && number <= INT32_MAX, kOp, "{} has {}, which is no token id", where,
+            number);
+    ids.push_back(static_cast<int32_t>(number));
+  }
+  return ids;
+}
+
+// Fields of state.json and of its "training" that may not be missing.
+constexpr const char* kFields[] = {"program",        "documents",  "train_tokens", "train_data",
+                                   "tokenizer_hash", "end_tokens", "files",        "config"};
+constexpr const char* kTrainingFields[] = {
+    "step",         "seconds",        "data_seed", "data_windows",
+    "dropout_seed", "dropout_offset", "best_step", "evaluations_since_best"};
+
+// Refuses what another version wrote before any field is read, so that the user does not hear of
+// fields.
+void require_format(const JsonValue& json, const std::string& where) {
+  const auto foreign = [&](const std::string& because) {
+    const JsonValue& program = json["program"];
+    fail(kOp,
+         "{} was written by another version of Tapir ({}) with a different format: {}; use that "
+         "version, or train the model anew",
+         where, program.is_string() ? program.string("program") : "unknown", because);
+  };
+  const std::string format = json["format"].describe();
+  if (format != std::to_string(kFormat)) {
+    foreign(fmt::format("it has format {}, this one reads format {}", format, kFormat));
+  }
+  for (const char* field : kFields) {
+    if (json[field].is_null()) foreign(fmt::format("it has no {}", field));
+  }
+  for (const char* field : kTrainingFields) {
+    if (json["training"][field].is_null()) foreign(fmt::format("it has no training.{}", field));
+  }
 }
 
 }  // namespace
@@ -140,16 +182,17 @@ CheckpointInfo read_checkpoint_info(const fs::path& folder) {
           kStateFile);
   const std::string where = path.string();
   const JsonValue json = parse_strict_json(read_file(path), where);
-  const int64_t format = json["format"].integer(where + ": format");
-  require(format == kFormat, kOp, "{} has format {}, this program reads format {}", where, format,
-          kFormat);
+  require_format(json, where);
   CheckpointInfo info;
+  info.format = kFormat;
+  info.program = json["program"].string(where + ": program");
   info.state = state_from_json(json["training"], where);
   info.documents = json["documents"].integer(where + ": documents");
   info.train_tokens = json["train_tokens"].integer(where + ": train_tokens");
   info.train_data =
       parse_hex(json["train_data"].string(where + ": train_data"), where + ": train_data");
   info.tokenizer_hash = json["tokenizer_hash"].string(where + ": tokenizer_hash");
+  info.end_tokens = ids_from_json(json["end_tokens"], where + ": end_tokens");
   info.files = files_from_json(json["files"], where);
   settings_from_json(json["config"], settings(info.config), where);
   info.config.validate();

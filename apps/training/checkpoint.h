@@ -22,7 +22,8 @@ struct CheckpointContents {
   const Tokenizer& tokenizer;
   int64_t documents = 0;  // that the model was trained on
   int64_t train_tokens = 0;
-  uint64_t train_data = 0;  // TokenSequence::fingerprint of them
+  uint64_t train_data = 0;               // TokenSequence::fingerprint of them
+  std::vector<int32_t> end_tokens = {};  // see CheckpointInfo
   StateDict model;
   StateDict optimizer;  // empty: no file is written
 };
@@ -45,7 +46,10 @@ struct CheckpointInfo {
   int64_t train_tokens = 0;
   uint64_t train_data = 0;
   std::string tokenizer_hash;
+  std::vector<int32_t> end_tokens;  // where a text ends, besides the tokenizer's end-of-text
   std::vector<FileRecord> files;
+  int64_t format = 0;
+  std::string program;  // that wrote it, with its version
 
   bool has_optimizer() const;
 };
@@ -61,7 +65,8 @@ struct LoadedModel {
   std::unique_ptr<nn::TransformerLM> model;
 };
 
-// Missing, truncated, foreign or mismatched files are an Error that names them.
+// Missing, truncated, foreign or mismatched files are an Error that names them; one that another
+// version of the program wrote with a different format is an Error that says so.
 CheckpointInfo read_checkpoint_info(const std::filesystem::path& folder);
 LoadedModel load_model(const std::filesystem::path& folder, Device device);
 // Checks that the tokenizer is the one that the model was trained with.

@@ -21,7 +21,57 @@ int64_t round_interval(int64_t count, int64_t most) {
   }
 }
 
+// The figures of a step. On a narrow line the less important ones are left out.
+class Figures {
+ public:
+  Figures(const StepReport& report, int64_t steps, double tokens_per_s, double seconds_left)
+      : parts_{{fmt::format("step {}/{}", report.step, steps), 0},
+               {fmt::format("loss {:.4f}", report.loss), 1},
+               {fmt::format("lr {:.2e}", report.lr), 5},
+               {fmt::format("grad norm {:.2f}", report.grad_norm), 4},
+               {format_count(tokens_per_s) + " tokens/s", 3},
+               {report.step == steps ? "done" : format_duration(seconds_left) + " left", 2}} {}
+
+  // At most `width` characters, unless the most important figure alone has more.
+  std::string line(size_t width) const {
+    std::string text;
+    for (int least = static_cast<int>(parts_.size()); least > 0; --least) {
+      text.clear();
+      for (const Part& part : parts_) {
+        if (part.rank >= least) continue;
+        text += (text.empty() ? "" : "  ") + part.text;
+      }
+      if (text.size() <= width) break;
+    }
+    return text;
+  }
+
+ private:
+  struct Part {
+    std::string text;
+    int rank;  // 0: the most important
+  };
+  std::vector<Part> parts_;
+};
+
 }  // namespace
+
+std::string progress_bar(const StepReport& report, int64_t steps, double tokens_per_s,
+                         double seconds_left, int width) {
+  constexpr int kShortest = 8, kLongest = 30;
+  const double done = static_cast<double>(report.step) / static_cast<double>(steps);
+  std::string line = fmt::format("{:3.0f} % ", std::floor(done * 100));
+  const int left = std::max(width - static_cast<int>(line.size()), 0);
+  const std::string text =
+      Figures(report, steps, tokens_per_s, seconds_left).line(static_cast<size_t>(left));
+  const int room = left - static_cast<int>(text.size()) - 3;
+  if (room >= kShortest) {
+    const int length = std::min(room, kLongest);
+    const int filled = static_cast<int>(done * length);
+    line += fmt::format("[{:-<{}}] ", std::string(static_cast<size_t>(filled), '='), length);
+  }
+  return (line + text).substr(0, static_cast<size_t>(std::max(width, 1)));
+}
 
 std::string describe(const Evaluation& evaluation) {
   std::string text =
@@ -41,14 +91,19 @@ void Progress::show(const StepReport& report) {
                       report.best ? " (best)" : ""));
   }
   if (!options_.terminal) {
-    if (line_due(report.step)) write_output_if_read(status(report) + "\n");
+    if (line_due(report.step)) {
+      const Figures figures(report, options_.steps, tokens_per_s_, seconds_left(report));
+      write_output_if_read(figures.line(std::string::npos) + "\n");
+    }
     return;
   }
   const auto now = Clock::now();
   if (now - drawn_ < kRedraw && report.step != options_.steps) return;
   drawn_ = now;
   bar_shown_ = true;
-  write_output_if_read(fmt::format("{}{}", kClearLine, bar(report, terminal_width() - 1)));
+  write_output_if_read(fmt::format("{}{}", kClearLine,
+                                   progress_bar(report, options_.steps, tokens_per_s_,
+                                                seconds_left(report), terminal_width() - 1)));
 }
 
 void Progress::print(std::string_view text) {
@@ -72,26 +127,8 @@ void Progress::measure(const StepReport& report) {
   tokens_per_s_ += weight * (report.tokens_per_s - tokens_per_s_);
 }
 
-std::string Progress::status(const StepReport& report) const {
-  const auto left = static_cast<double>(options_.steps - report.step) * seconds_per_step_;
-  return fmt::format("step {}/{}  loss {:.4f}  lr {:.2e}  grad norm {:.2f}  {} tokens/s  {}",
-                     report.step, options_.steps, report.loss, report.lr, report.grad_norm,
-                     format_count(tokens_per_s_),
-                     report.step == options_.steps ? "done" : format_duration(left) + " left");
-}
-
-std::string Progress::bar(const StepReport& report, int width) const {
-  const double done = static_cast<double>(report.step) / static_cast<double>(options_.steps);
-  const std::string text = status(report);
-  const int room = width - static_cast<int>(text.size()) - 9;
-  std::string line = fmt::format("{:3.0f} % ", std::floor(done * 100));
-  if (room >= 8) {
-    const int length = std::min(room, 30);
-    const int filled = static_cast<int>(done * length);
-    line += fmt::format("[{:-<{}}] ", std::string(static_cast<size_t>(filled), '='), length);
-  }
-  line += text;
-  return line.substr(0, static_cast<size_t>(std::max(width, 1)));
+double Progress::seconds_left(const StepReport& report) const {
+  return static_cast<double>(options_.steps - report.step) * seconds_per_step_;
 }
 
 bool Progress::line_due(int64_t step) const {

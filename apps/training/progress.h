@@ -31,8 +31,7 @@ class Progress {
   using Clock = std::chrono::steady_clock;
 
   void measure(const StepReport& report);
-  std::string status(const StepReport& report) const;
-  std::string bar(const StepReport& report, int width) const;
+  double seconds_left(const StepReport& report) const;
   bool line_due(int64_t step) const;
 
   Options options_;
@@ -43,6 +42,11 @@ class Progress {
   int64_t measured_ = 0;
   bool bar_shown_ = false;
 };
+
+// The line of a terminal in at most `width` characters: percentage, a bar if there is room for it,
+// and the figures, of which the less important ones give way.
+std::string progress_bar(const StepReport& report, int64_t steps, double tokens_per_s,
+                         double seconds_left, int width);
 
 // "validation loss 1.5732 nats/token, perplexity 4.82, 2.270 bits/byte", with the distance from
 // the floor if it is known.

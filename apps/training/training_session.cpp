@@ -32,11 +32,12 @@ std::string quote_lines(std::string_view text) {
 }  // namespace
 
 TrainingSession::TrainingSession(const RunConfig& config, const Dataset& data, Trainer& trainer,
-                                 RunFolder& folder)
+                                 RunFolder& folder, std::vector<int32_t> end_tokens)
     : config_(config),
       data_(data),
       trainer_(trainer),
       folder_(folder),
+      end_tokens_(std::move(end_tokens)),
       progress_({.first_step = trainer.state().step,
                  .steps = config.training.steps,
                  .log_every = config.output.log_every,
@@ -114,6 +115,7 @@ void TrainingSession::save(bool best) {
                 .documents = data_.documents,
                 .train_tokens = data_.train.size(),
                 .train_data = train_data_,
+                .end_tokens = end_tokens_,
                 .model = trainer_.model().state_dict(),
                 .optimizer = trainer_.optimizer().state_dict()},
                best, config_.output.keep);
@@ -126,7 +128,7 @@ void TrainingSession::sample(int64_t step) {
   options.max_new_tokens = output.sample_tokens;
   options.sampling.temperature = 0.8;
   options.seed = static_cast<uint64_t>(step);
-  options.end_of_text = data_.tokenizer->end_of_text();
+  options.end_of_text = end_ids(*data_.tokenizer, end_tokens_);
   options.on_token = [](int64_t, int32_t) { return !StopSignals::stop_requested(); };
   const std::vector<int32_t> prompt =
       encode_prompt(*data_.tokenizer, data_.documents, output.sample_prompt);

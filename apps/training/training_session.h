@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "apps/training/progress.h"
 #include "apps/training/run_folder.h"
@@ -12,9 +13,10 @@ namespace tapir::app {
 
 class TrainingSession : public TrainingObserver {
  public:
-  // All must outlive the session.
-  TrainingSession(const RunConfig& config, const Dataset& data, Trainer& trainer,
-                  RunFolder& folder);
+  // All but the last must outlive the session. `end_tokens` are those of an imported model, which
+  // its checkpoints keep.
+  TrainingSession(const RunConfig& config, const Dataset& data, Trainer& trainer, RunFolder& folder,
+                  std::vector<int32_t> end_tokens);
 
   // Trains, and saves at the end or at a signal. What cannot be written meanwhile is an Error or a
   // warning, as the configuration says; at the end it is an Error. An Error says which checkpoint
@@ -36,6 +38,7 @@ class TrainingSession : public TrainingObserver {
   const Dataset& data_;
   Trainer& trainer_;
   RunFolder& folder_;
+  std::vector<int32_t> end_tokens_;
   Progress progress_;
   int64_t saved_step_;
   uint64_t train_data_;
