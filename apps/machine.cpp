@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <fstream>
 #include <limits>
-#include <optional>
-#include <string>
+
+#include "backends/cpu/cpu_features.h"
+#include "backends/error.h"
 
 namespace tapir::app {
 namespace {
@@ -57,6 +58,17 @@ int64_t memory_available() {
   const int64_t limit = container_limit();
   const int64_t in_container = limit == kUnlimited ? kUnlimited : limit - container_use();
   return std::max<int64_t>(0, std::min(meminfo("MemAvailable"), in_container));
+}
+
+std::optional<std::string> use_matmul_precision(MatmulPrecision precision, Device device) {
+  set_matmul_precision(precision);
+  if (precision == MatmulPrecision::highest) return std::nullopt;
+  if (device == kCpu && cpu::chosen_isa() == cpu::Isa::amx) return std::nullopt;
+  return fmt::format("--matmul-precision {} computes in f32 here: only a CPU with AMX is faster{}",
+                     name_of(precision),
+                     device == kCpu ? fmt::format(", and the kernels are those for {}",
+                                                  cpu::name_of(cpu::chosen_isa()))
+                                    : "");
 }
 
 }  // namespace tapir::app

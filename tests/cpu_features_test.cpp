@@ -14,29 +14,38 @@ namespace {
 
 using testing::expect_error;
 
-const Features kOld{false, false, "Old"}, kAvx2{true, false, "Middling"},
-    kAvx512{true, true, "New"};
+const Features kOld{false, false, false, "Old"}, kAvx2{true, false, false, "Middling"},
+    kAvx512{true, true, false, "New"}, kAmx{true, true, true, "Newest"};
 
 TEST(CpuFeatures, TakesTheBestThatIsThere) {
-  EXPECT_EQ(choose_isa(kAvx2, true, ""), Isa::avx2);
-  EXPECT_EQ(choose_isa(kAvx512, true, ""), Isa::avx512);
-  EXPECT_EQ(choose_isa(kAvx512, false, ""), Isa::avx2);
+  EXPECT_EQ(choose_isa(kAvx2, Isa::amx, ""), Isa::avx2);
+  EXPECT_EQ(choose_isa(kAvx512, Isa::amx, ""), Isa::avx512);
+  EXPECT_EQ(choose_isa(kAvx512, Isa::avx2, ""), Isa::avx2);
+  EXPECT_EQ(choose_isa(kAmx, Isa::amx, ""), Isa::amx);
+  EXPECT_EQ(choose_isa(kAmx, Isa::avx512, ""), Isa::avx512);
 }
 
 TEST(CpuFeatures, WishesOverrideDownward) {
-  EXPECT_EQ(choose_isa(kAvx512, true, "avx2"), Isa::avx2);
-  EXPECT_EQ(choose_isa(kAvx512, true, "avx512"), Isa::avx512);
-  EXPECT_EQ(choose_isa(kAvx2, true, "avx2"), Isa::avx2);
+  EXPECT_EQ(choose_isa(kAvx512, Isa::amx, "avx2"), Isa::avx2);
+  EXPECT_EQ(choose_isa(kAvx512, Isa::amx, "avx512"), Isa::avx512);
+  EXPECT_EQ(choose_isa(kAvx2, Isa::amx, "avx2"), Isa::avx2);
+  EXPECT_EQ(choose_isa(kAmx, Isa::amx, "avx2"), Isa::avx2);
+  EXPECT_EQ(choose_isa(kAmx, Isa::amx, "avx512"), Isa::avx512);
+  EXPECT_EQ(choose_isa(kAmx, Isa::amx, "amx"), Isa::amx);
 }
 
 TEST(CpuFeatures, Errors) {
-  expect_error([] { choose_isa(kAvx2, true, "avx512"); },
+  expect_error([] { choose_isa(kAvx2, Isa::amx, "avx512"); },
                {"TAPIR_CPU: the processor (Middling) has no AVX-512", "use avx2"});
-  expect_error([] { choose_isa(kAvx512, false, "avx512"); },
-               {"TAPIR_CPU: this build has no AVX-512 kernels", "use avx2"});
-  expect_error([] { choose_isa(kAvx512, true, "sse9"); },
-               {"TAPIR_CPU: unknown instruction set 'sse9'", "avx2 or avx512"});
-  expect_error([] { choose_isa(kOld, true, ""); }, {"cpu: the processor (Old) has no AVX2"});
+  expect_error([] { choose_isa(kAvx512, Isa::avx2, "avx512"); },
+               {"TAPIR_CPU: this build has no avx512 kernels", "use avx2"});
+  expect_error([] { choose_isa(kAvx512, Isa::amx, "amx"); },
+               {"TAPIR_CPU: the processor (New) has no AMX", "use avx512"});
+  expect_error([] { choose_isa(kAmx, Isa::avx512, "amx"); },
+               {"TAPIR_CPU: this build has no amx kernels", "use avx512", "amx in TAPIR_ISA_LIST"});
+  expect_error([] { choose_isa(kAvx512, Isa::amx, "sse9"); },
+               {"TAPIR_CPU: there is no 'sse9'", "avx2, avx512, amx"});
+  expect_error([] { choose_isa(kOld, Isa::amx, ""); }, {"cpu: the processor (Old) has no AVX2"});
 }
 
 // Linux lists the same feature bits; it leaves out what the system does not support.
@@ -57,6 +66,10 @@ TEST(CpuFeatures, AgreesWithTheKernel) {
             has("avx2") && has("fma") && has("f16c") && has("bmi1") && has("bmi2"));
   EXPECT_EQ(features().avx512, features().avx2 && has("avx512f") && has("avx512bw") &&
                                    has("avx512cd") && has("avx512dq") && has("avx512vl"));
+  // Linux may have AMX and refuse it to this process.
+  if (features().amx) {
+    EXPECT_TRUE(has("amx_tile") && has("amx_bf16") && has("avx512_bf16"));
+  }
   EXPECT_FALSE(features().model.empty());
 }
 

@@ -332,7 +332,7 @@ TEST_P(Attention, NanScoresAreNotHidden) {
   for (int64_t i = 0; i < 16; ++i) EXPECT_EQ(std::isnan(element(out, i)), i / 4 == 1) << i;
 }
 
-INSTANTIATE_TEST_SUITE_P(Isa, Matmul, kEveryIsa, isa_name);
+INSTANTIATE_TEST_SUITE_P(Isa, Matmul, kEveryProductIsa, isa_name);
 INSTANTIATE_TEST_SUITE_P(Isa, Attention, kEveryIsa, isa_name);
 
 }  // namespace

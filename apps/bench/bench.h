@@ -11,6 +11,7 @@ struct BenchSetup {
   int64_t vocab = 65;
   int64_t batch = 12;
   double seconds = 0.3;  // to spend on each figure
+  MatmulPrecision matmul_precision = MatmulPrecision::highest;
 };
 
 void bench_machine(const BenchSetup& setup);
@@ -21,8 +22,10 @@ void bench_train(const BenchSetup& setup);
 void bench_generate(const BenchSetup& setup);
 void bench_tokenize(const BenchSetup& setup);
 
-// Prints one line: name, time, floating-point operations per second, share of `peak`.
-void print_flops(std::string_view name, double seconds, double flops, double peak);
+// Prints one line: name, time, floating-point operations per second, share of `peak`, which is
+// called `what`.
+void print_flops(std::string_view name, double seconds, double flops, double peak,
+                 std::string_view what = "the FMA peak");
 // The same for bytes moved.
 void print_bytes(std::string_view name, double seconds, double bytes, double bandwidth);
 

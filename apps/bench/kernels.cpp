@@ -4,7 +4,9 @@
 #include "apps/cli/output.h"
 #include "autograd/generator.h"
 #include "autograd/ops.h"
+#include "backends/cpu/cpu_features.h"
 #include "backends/cpu/threads.h"
+#include "backends/matmul_precision.h"
 
 namespace tapir::app {
 namespace {
@@ -21,14 +23,21 @@ void bench_linear(std::string_view name, int64_t tokens, int64_t inputs, int64_t
   const Tensor dy = random({tokens, outputs}, 3);
   const double flops = 2.0 * static_cast<double>(tokens) * static_cast<double>(inputs) *
                        static_cast<double>(outputs);
+  const bool amx = cpu::chosen_isa() == cpu::Isa::amx;
   const auto line = [&](std::string_view product, const Tensor& a, const Tensor& b) {
     const Tensor out = Tensor::empty({a.size(0), b.size(1)});
+    const auto time = [&](MatmulPrecision precision) {
+      set_matmul_precision(precision);
+      return shortest_time([&] { a.backend().matmul(a.view(), b.view(), out.view()); }, seconds);
+    };
     const double peak = peak_flops();
-    const double best =
-        shortest_time([&] { a.backend().matmul(a.view(), b.view(), out.view()); }, seconds);
     print_flops(fmt::format("{} {} [{}, {}] [{}, {}]", name, product, a.size(0), a.size(1),
                             b.size(0), b.size(1)),
-                best, flops, peak);
+                time(MatmulPrecision::highest), flops, peak);
+    if (!amx) return;
+    const double tiles = tile_peak_flops();
+    print_flops("  high", time(MatmulPrecision::high), flops, tiles / 3, "a third of the AMX peak");
+    print_flops("  medium", time(MatmulPrecision::medium), flops, tiles, "the AMX peak");
   };
   line("forward", x, transpose(w));
   line("dx", dy, w);
@@ -118,9 +127,10 @@ void bench_adamw(int64_t count, double bandwidth, double seconds) {
 
 }  // namespace
 
-void print_flops(std::string_view name, double seconds, double flops, double peak) {
-  print_output("{:<48} {:>10.3f} ms {:>8.1f} GFLOP/s {:>4.0f} % of the FMA peak\n", name,
-               seconds * 1e3, flops / seconds / 1e9, 100 * flops / seconds / peak);
+void print_flops(std::string_view name, double seconds, double flops, double peak,
+                 std::string_view what) {
+  print_output("{:<48} {:>10.3f} ms {:>8.1f} GFLOP/s {:>4.0f} % of {}\n", name, seconds * 1e3,
+               flops / seconds / 1e9, 100 * flops / seconds / peak, what);
 }
 
 void print_bytes(std::string_view name, double seconds, double bytes, double bandwidth) {
@@ -131,6 +141,8 @@ void print_bytes(std::string_view name, double seconds, double bytes, double ban
 void bench_machine(const BenchSetup&) {
   print_output("{}\n", backend(kCpu).description());
   print_output("FMA peak            {:>8.1f} GFLOP/s, f32\n", peak_flops() / 1e9);
+  if (cpu::chosen_isa() == cpu::Isa::amx)
+    print_output("AMX peak            {:>8.1f} GFLOP/s, bf16\n", tile_peak_flops() / 1e9);
   print_output("memory, read        {:>8.1f} GB/s\n", read_bandwidth() / 1e9);
   print_output("memory, a = b + cd  {:>8.1f} GB/s\n", triad_bandwidth() / 1e9);
 }
@@ -142,6 +154,7 @@ void bench_gemm(const BenchSetup& setup) {
   bench_linear("up", tokens, c.d_model, hidden, setup.seconds);
   bench_linear("down", tokens, hidden, c.d_model, setup.seconds);
   bench_linear("head", tokens, c.d_model, setup.vocab, setup.seconds);
+  set_matmul_precision(setup.matmul_precision);
 }
 
 void bench_attention(const BenchSetup& setup) {

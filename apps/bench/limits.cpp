@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "autograd/ops.h"
@@ -19,6 +20,23 @@ double seconds_of(const std::function<void()>& body) {
   const Clock::time_point start = Clock::now();
   body();
   return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+constexpr int64_t kRounds = 20000;  // of a loop that measures a peak
+
+// What all threads reach together with a loop that returns how many operations it did.
+double flops_of(const std::function<double(float* result)>& loop) {
+  const int64_t items = int64_t{cpu::threads()} * 4;
+  std::vector<float> results(static_cast<size_t>(items));
+  std::vector<double> flops(static_cast<size_t>(items));
+  const auto run = [&] {
+    cpu::parallel_for(items, kRounds * 16, [&](int64_t i) {
+      const auto item = static_cast<size_t>(i);
+      flops[item] = loop(&results[item]);
+    });
+  };
+  const double seconds = shortest_time(run, 0.2);
+  return std::accumulate(flops.begin(), flops.end(), 0.0) / seconds;
 }
 
 constexpr int64_t kBuffer = int64_t{64} << 20;  // bytes of one buffer; larger than most caches
@@ -38,21 +56,12 @@ double shortest_time(const std::function<void()>& body, double budget) {
 }
 
 double peak_flops() {
-  constexpr int64_t kRounds = 20000;
   const cpu::Isa isa = cpu::chosen_isa();
-  const int64_t items = int64_t{cpu::threads()} * 4;
-  std::vector<float> results(static_cast<size_t>(items));
-  std::vector<double> flops(static_cast<size_t>(items));
-  const auto run = [&] {
-    cpu::parallel_for(items, kRounds * 16, [&](int64_t i) {
-      const auto item = static_cast<size_t>(i);
-      flops[item] = cpu::multiply_add_loop(isa, kRounds, &results[item]);
-    });
-  };
-  const double seconds = shortest_time(run, 0.2);
-  double total = 0;
-  for (const double part : flops) total += part;
-  return total / seconds;
+  return flops_of([isa](float* result) { return cpu::multiply_add_loop(isa, kRounds, result); });
+}
+
+double tile_peak_flops() {
+  return flops_of([](float*) { return cpu::tile_loop(kRounds); });
 }
 
 double read_bandwidth() {

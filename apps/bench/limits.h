@@ -12,6 +12,8 @@ double shortest_time(const std::function<void()>& body, double budget);
 // Floating-point operations per second of all threads, from multiplications with addition of f32
 // in registers, with the instructions that the kernels use.
 double peak_flops();
+// The same of bf16 with the tiles of AMX, which build and processor must have.
+double tile_peak_flops();
 
 // Bytes per second that all threads read from memory, out of a buffer larger than the caches.
 double read_bandwidth();

@@ -6,6 +6,7 @@
 #include "apps/cli/output.h"
 #include "apps/cli/suggest.h"
 #include "apps/commands/command.h"
+#include "apps/machine.h"
 #include "backends/cpu/threads.h"
 #include "backends/error.h"
 
@@ -19,7 +20,7 @@ constexpr const char* kExamples = R"(Examples:
 
 Every figure is the shortest of many runs, with its share of what the machine can do at best:
 of the multiplications with addition that all threads do in registers, or of the bandwidth of
-memory. Both are measured in the same run, because they change with other load on the machine.)";
+memory. These are measured in the same run, because they change with other load on the machine.)";
 
 struct BenchCommand {
   BenchSetup setup;
@@ -44,6 +45,7 @@ std::vector<Setting> settings(BenchCommand& c) {
       {group, "batch", &c.setup.batch, "Sequences", 1, 1e6},
       {group, "vocab", &c.setup.vocab, "Vocabulary size", 1, 1e7},
       {group, "seconds", &c.setup.seconds, "To spend on each figure", 0, 3600},
+      precision_setting(group, c.setup.matmul_precision),
   };
   for (Setting& setting : model_settings(c.setup.model)) list.push_back(std::move(setting));
   return list;
@@ -65,6 +67,8 @@ int bench(const BenchCommand& command) {
   if (chosen.empty()) chosen.assign(kParts.begin(), kParts.end());
   command.setup.model.transformer(command.setup.vocab).validate();
   if (command.threads > 0) cpu::set_threads(static_cast<int>(command.threads));
+  if (const auto note = use_matmul_precision(command.setup.matmul_precision, kCpu))
+    print_notes({*note});
   for (const Part& part : chosen) {
     print_output("{}{}\n", &part == chosen.data() ? "" : "\n", part.name);
     part.run(command.setup);

@@ -9,6 +9,7 @@
 #include "apps/data/dataset.h"
 #include "apps/data/sliding_evaluation.h"
 #include "apps/interchange/open_model.h"
+#include "apps/machine.h"
 #include "backends/cpu/threads.h"
 #include "backends/registry.h"
 
@@ -34,6 +35,7 @@ struct EvalCommand {
   int64_t batches = 200;
   bool per_token = false;
   std::string device = "auto";
+  MatmulPrecision matmul_precision = MatmulPrecision::highest;
   int64_t threads = 0;
 };
 
@@ -50,6 +52,7 @@ std::vector<Setting> settings(EvalCommand& c) {
        "Write the loss of each token to standard output, as JSON lines"},
       {"run", "checkpoint", &c.checkpoint, "best, last or a step; by default best, else last"},
       {"run", "device", &c.device, "auto, cpu or cuda"},
+      precision_setting("run", c.matmul_precision),
       {"run", "threads", &c.threads, "CPU threads; 0: as many as physical cores", 0, 256},
   };
 }
@@ -107,8 +110,10 @@ Evaluation evaluate_text(const EvalCommand& command, const LoadedModel& model) {
 
 int evaluate(const EvalCommand& command) {
   if (command.threads > 0) cpu::set_threads(static_cast<int>(command.threads));
-  const LoadedModel model =
-      open_model(command.run, command.checkpoint, choose_device(command.device));
+  const Device device = choose_device(command.device);
+  if (const auto note = use_matmul_precision(command.matmul_precision, device))
+    print_notes({*note});
+  const LoadedModel model = open_model(command.run, command.checkpoint, device);
   const auto start = std::chrono::steady_clock::now();
   const Evaluation result =
       command.data.empty() ? evaluate_run(command, model) : evaluate_text(command, model);

@@ -12,6 +12,7 @@
 #include "apps/generation/prompt.h"
 #include "apps/generation/writer_settings.h"
 #include "apps/interchange/open_model.h"
+#include "apps/machine.h"
 #include "apps/profile/profiler.h"
 #include "apps/tokenizer/file_io.h"
 #include "apps/tokenizer/utf8_stream.h"
@@ -43,6 +44,7 @@ struct GenerateCommand {
   bool interactive = false;
   bool overlap = false;
   std::string device = "auto";
+  MatmulPrecision matmul_precision = MatmulPrecision::highest;
   int64_t threads = 0;
   std::string profile;
 };
@@ -65,6 +67,7 @@ std::vector<Setting> settings(GenerateCommand& c) {
        "Show the longest passage that also stands in the training text"},
       {"run", "checkpoint", &c.checkpoint, "best, last or a step; by default best, else last"},
       {"run", "device", &c.device, "auto, cpu or cuda"},
+      precision_setting("run", c.matmul_precision),
       {"run", "threads", &c.threads, "CPU threads; 0: as many as physical cores", 0, 256},
       {"run", "profile", &c.profile,
        "Write a trace of where the time goes to this file, for ui.perfetto.dev"},
@@ -214,8 +217,10 @@ int generate(GenerateCommand& command) {
   const std::string prompt = read_prompt(command);
   command.options.sampling.validate();
   if (command.threads > 0) cpu::set_threads(static_cast<int>(command.threads));
-  const LoadedModel model =
-      open_model(command.run, command.checkpoint, choose_device(command.device));
+  const Device device = choose_device(command.device);
+  if (const auto note = use_matmul_precision(command.matmul_precision, device))
+    print_notes({*note});
+  const LoadedModel model = open_model(command.run, command.checkpoint, device);
   if (command.interactive) {
     run_interactive(model, command.options);
     return 0;

@@ -41,15 +41,28 @@ constexpr const char* kCompiler = "clang " __clang_version__;
 constexpr const char* kCompiler = "gcc " __VERSION__;
 #endif
 
+// What the processor can run, or the build has kernels for, up to `isa`.
+std::string instruction_sets(cpu::Isa isa) {
+  return isa == cpu::Isa::avx2     ? "AVX2"
+         : isa == cpu::Isa::avx512 ? "AVX2 and AVX-512"
+                                   : "AVX2, AVX-512 and AMX";
+}
+
 // Which kernels are used, and why.
 std::string describe_instructions() {
   const char* wish = std::getenv("TAPIR_CPU");
   const bool wished = wish != nullptr && *wish != '\0';
-  return fmt::format("{} kernels ({}); the processor has AVX2{}, the build {}",
-                     cpu::name_of(cpu::chosen_isa()),
-                     wished ? "by TAPIR_CPU" : "the best that processor and build have",
-                     cpu::features().avx512 ? " and AVX-512" : "",
-                     cpu::has_avx512_kernels() ? "kernels for both" : "kernels for AVX2 only");
+  return fmt::format(
+      "{} kernels ({}); the processor runs {}, the build has {}", cpu::name_of(cpu::chosen_isa()),
+      wished ? "by TAPIR_CPU" : "the best that processor and build have",
+      instruction_sets(cpu::best_of(cpu::features())), instruction_sets(cpu::best_built()));
+}
+
+// What --matmul-precision is good for.
+std::string describe_products() {
+  if (cpu::chosen_isa() == cpu::Isa::amx)
+    return "f32; --matmul-precision high and medium use AMX, as products of bf16 do always";
+  return "f32, with any --matmul-precision: the others need AMX";
 }
 
 void print_blas() {
@@ -68,6 +81,7 @@ int describe_machine() {
   print_line("build", fmt::format("{}, {}", TAPIR_BUILD_TYPE, kCompiler));
   print_line("processor", features.model);
   print_line("instructions", describe_instructions());
+  print_line("products", describe_products());
   print_line("threads", fmt::format("{} (physical cores that this process may use; {} processors "
                                     "in all)",
                                     cpu::threads(), std::thread::hardware_concurrency()));

@@ -103,6 +103,8 @@ int train(TrainRequest& request, const Flags& flags) {
   const RunConfig& config = request.config;
   if (config.training.threads > 0) cpu::set_threads(static_cast<int>(config.training.threads));
   const Device device = choose_device(config.training.device);
+  if (const auto note = use_matmul_precision(config.training.matmul_precision, device))
+    print_notes({*note});
 
   const Dataset data =
       load_dataset(config, checkpoint.empty() ? nullptr : load_checkpoint_tokenizer(checkpoint));

@@ -8,6 +8,7 @@
 
 #include "apps/cli/setting.h"
 #include "apps/config/sampling.h"
+#include "backends/matmul_precision.h"
 #include "nn/transformer_config.h"
 #include "optim/schedule.h"
 
@@ -69,6 +70,7 @@ struct TrainingConfig {
   int64_t seed = 1337;
   int64_t threads = 0;  // 0: the physical cores that this process may use
   std::string device = "auto";
+  MatmulPrecision matmul_precision = MatmulPrecision::highest;
   int64_t eval_every = 250;  // steps; 0: never
   int64_t eval_batches = 20;
   int64_t patience = 0;  // evaluations without improvement until training stops; 0: never
@@ -105,5 +107,7 @@ struct RunConfig {
 // `config`, which must outlive them.
 std::vector<Setting> settings(RunConfig& config);
 std::vector<Setting> model_settings(ModelConfig& config);
+// How exact products are, which other commands have too.
+Setting precision_setting(const std::string& group, MatmulPrecision& precision);
 
 }  // namespace tapir::app

@@ -5,14 +5,12 @@
 #include "backends/cpu/allocator.h"
 #include "backends/cpu/blas.h"
 #include "backends/cpu/cpu_features.h"
-#include "backends/cpu/instances.h"
 #include "backends/cpu/parallel.h"
 
 namespace tapir::TAPIR_ISA {
 
-const Backend& cpu_backend() {
-  static const CpuBackend instance;
-  return instance;
+std::unique_ptr<const Backend> make_cpu_backend(cpu::Isa isa, cpu::Bf16Product bf16_product) {
+  return std::make_unique<const CpuBackend>(isa, bf16_product);
 }
 
 Device CpuBackend::device() const {
@@ -20,13 +18,8 @@ Device CpuBackend::device() const {
 }
 
 std::string CpuBackend::description() const {
-#ifdef __AVX512F__
-  constexpr cpu::Isa kIsa = cpu::Isa::avx512;
-#else
-  constexpr cpu::Isa kIsa = cpu::Isa::avx2;
-#endif
   std::string text = fmt::format("{}, {} kernels, {} threads", cpu::features().model,
-                                 cpu::name_of(kIsa), cpu::threads());
+                                 cpu::name_of(isa_), cpu::threads());
   if (const cpu::BlasInfo* blas = cpu::loaded_blas())
     text += fmt::format(", OpenBLAS {} kernels from {}", blas->corename, blas->path);
   return text;

@@ -3,11 +3,15 @@
 #pragma once
 
 #include "backends/backend.h"
+#include "backends/cpu/instances.h"
 
 namespace tapir::TAPIR_ISA {
 
 class CpuBackend final : public Backend {
  public:
+  CpuBackend(cpu::Isa isa, cpu::Bf16Product bf16_product)
+      : isa_(isa), bf16_product_(bf16_product) {}
+
   Device device() const override;
   std::string description() const override;
   Allocator& allocator() const override;
@@ -65,6 +69,10 @@ class CpuBackend final : public Backend {
   void adamw(std::span<const AdamWTensor> tensors, const AdamWConstants& c) const override;
   void sgd(std::span<const SgdTensor> tensors, const SgdConstants& c) const override;
   double sum_of_squares(std::span<const ConstView> tensors) const override;
+
+ private:
+  cpu::Isa isa_;
+  cpu::Bf16Product bf16_product_;  // null: there is none
 };
 
 }  // namespace tapir::TAPIR_ISA

@@ -1,11 +1,14 @@
 #include "backends/cpu/cpu_features.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
 #include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
-#include "backends/error.h"
+#include "backends/enum_names.h"
 
 namespace tapir::cpu {
 namespace {
@@ -25,6 +28,21 @@ std::string read_model() {
   return model.substr(begin, model.find_last_not_of(' ') - begin + 1);
 }
 
+// Linux saves the tiles of AMX only for processes that have asked for it, because they are large.
+bool request_tiles() {
+  constexpr long kRequestPermission = 0x1023, kTileData = 18;  // of <asm/prctl.h>, newer than some
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+}
+
+bool detect_amx() {
+  constexpr unsigned int kAmxBf16 = 1u << 22, kAmxTile = 1u << 24, kAvx512Bf16 = 1u << 5;
+  unsigned int a = 0, b = 0, c = 0, d = 0;
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return false;
+  const bool tiles = (d & kAmxBf16) != 0 && (d & kAmxTile) != 0;
+  if (!tiles || __get_cpuid_count(7, 1, &a, &b, &c, &d) == 0) return false;
+  return (a & kAvx512Bf16) != 0 && request_tiles();
+}
+
 Features detect() {
   Features found;
   // These built-ins also ask (XGETBV) whether the system saves the wide registers.
@@ -36,6 +54,7 @@ Features detect() {
   found.avx512 = found.avx2 && __builtin_cpu_supports("avx512f") &&
                  __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
                  __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  found.amx = found.avx512 && detect_amx();
   found.model = read_model();
   return found;
 }
@@ -47,33 +66,44 @@ const Features& features() {
   return found;
 }
 
-Isa choose_isa(const Features& available, bool avx512_built, std::string_view wanted) {
-  require(available.avx2, "cpu", "the processor ({}) has no AVX2 with FMA, which tapir needs",
-          available.model);
-  const Isa best = available.avx512 && avx512_built ? Isa::avx512 : Isa::avx2;
-  if (wanted.empty()) return best;
-  if (wanted == name_of(Isa::avx2)) return Isa::avx2;
-  require(wanted == name_of(Isa::avx512), "TAPIR_CPU",
-          "unknown instruction set '{}'; use avx2 or avx512, or unset it", wanted);
-  require(available.avx512, "TAPIR_CPU", "the processor ({}) has no AVX-512; use avx2, or unset it",
-          available.model);
-  require(avx512_built, "TAPIR_CPU",
-          "this build has no AVX-512 kernels; use avx2, or unset it, or build with avx512 in "
-          "TAPIR_ISA_LIST");
-  return best;
+Isa best_built() {
+#if defined(TAPIR_WITH_AMX)
+  return Isa::amx;
+#elif defined(TAPIR_WITH_AVX512)
+  return Isa::avx512;
+#else
+  return Isa::avx2;
+#endif
 }
 
-bool has_avx512_kernels() {
-#ifdef TAPIR_WITH_AVX512
-  return true;
-#else
-  return false;
-#endif
+Isa best_of(const Features& available) {
+  require(available.avx2, "cpu", "the processor ({}) has no AVX2 with FMA, which tapir needs",
+          available.model);
+  return available.amx ? Isa::amx : available.avx512 ? Isa::avx512 : Isa::avx2;
+}
+
+Isa choose_isa(const Features& available, Isa built, std::string_view wanted) {
+  const Isa runs = best_of(available), best = std::min(runs, built);
+  if (wanted.empty()) return best;
+  static constexpr EnumNames<Isa, 3> kNames = {
+      {{Isa::avx2, "avx2"}, {Isa::avx512, "avx512"}, {Isa::amx, "amx"}}};
+  const Isa isa = parse_name(kNames, "TAPIR_CPU", wanted);
+  require(isa <= runs || isa != Isa::avx512, "TAPIR_CPU",
+          "the processor ({}) has no AVX-512; use {}, or unset it", available.model, name_of(best));
+  require(isa <= runs, "TAPIR_CPU",
+          "the processor ({}) has no AMX for bf16, or the system does not let programs use it; use "
+          "{}, or unset it",
+          available.model, name_of(best));
+  require(isa <= built, "TAPIR_CPU",
+          "this build has no {0} kernels; use {1}, or unset it, or build with {0} in "
+          "TAPIR_ISA_LIST",
+          name_of(isa), name_of(best));
+  return isa;
 }
 
 Isa chosen_isa() {
   const char* wanted = std::getenv("TAPIR_CPU");
-  return choose_isa(features(), has_avx512_kernels(), wanted == nullptr ? "" : wanted);
+  return choose_isa(features(), best_built(), wanted == nullptr ? "" : wanted);
 }
 
 }  // namespace tapir::cpu

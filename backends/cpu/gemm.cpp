@@ -8,6 +8,7 @@
 #include "backends/cpu/matrix_view.h"
 #include "backends/cpu/parallel.h"
 #include "backends/cpu/row_product.h"
+#include "backends/matmul_precision.h"
 
 namespace tapir::TAPIR_ISA {
 namespace {
@@ -114,6 +115,19 @@ struct Stored {
   }
 };
 
+// Of how many bf16 each number of an operand is made up for products of bf16; 0: products are f32.
+int bf16_parts(DType dtype) {
+  if (dtype == DType::bf16) return 1;
+  if (dtype != DType::f32 || matmul_precision() == MatmulPrecision::highest) return 0;
+  return matmul_precision() == MatmulPrecision::high ? 2 : 1;
+}
+
+// Whether products of bf16 take less time, whose operands are packed in squares of 32.
+bool suits_bf16(ConstView out, int64_t k) {
+  const int64_t m = out.size(-2), n = out.size(-1);
+  return std::min(m, n) >= 8 && m * n * k >= 32 * 32 * 32;
+}
+
 }  // namespace
 
 void CpuBackend::matmul(ConstView a, ConstView b, View out) const {
@@ -125,7 +139,15 @@ void CpuBackend::matmul(ConstView a, ConstView b, View out) const {
                              [&]<typename T>() { multiply_few_rows<T>(a, b, out); });
   }
   if (out.dtype == DType::f64) return multiply_f64(a, b, out);
-  if (out.dtype == DType::f32) return multiply_f32(a, b, out);
+  const int parts =
+      bf16_product_ != nullptr && suits_bf16(out, a.size(-1)) ? bf16_parts(out.dtype) : 0;
+  if (out.dtype == DType::f32)
+    return parts > 0 ? bf16_product_(a, b, out, parts) : multiply_f32(a, b, out);
+  if (parts > 0) {
+    const F32Copy wide_out(out.shape);
+    bf16_product_(a, b, wide_out.view(), parts);
+    return copy(wide_out.view(), out);
+  }
   const Stored stored_a(a), stored_b(b);
   const F32Copy wide_a(*this, stored_a.view), wide_b(*this, stored_b.view), wide_out(out.shape);
   multiply_f32(stored_a.like(a, wide_a.view()), stored_b.like(b, wide_b.view()), wide_out.view());

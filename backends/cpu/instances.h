@@ -1,20 +1,15 @@
 // The CPU backend is compiled once for each instruction set.
 #pragma once
 
+#include <memory>
+
 #include "backends/backend.h"
 #include "backends/cpu/cpu_features.h"
 
-namespace tapir::avx2 {
-const Backend& cpu_backend();
-double multiply_add_loop(int64_t rounds, float* result);
-}  // namespace tapir::avx2
-
-namespace tapir::avx512 {
-const Backend& cpu_backend();
-double multiply_add_loop(int64_t rounds, float* result);
-}  // namespace tapir::avx512
-
 namespace tapir::cpu {
+
+// out = a b from products of bf16, as bf16_product.h has it.
+using Bf16Product = void (*)(ConstView a, ConstView b, View out, int parts);
 
 // The backend compiled for `isa`, or null where this build does not have it (builds for checks
 // have the baseline only). It may be used only if the processor has these instructions.
@@ -24,5 +19,24 @@ const Backend* backend_for(Isa isa);
 // build and processor must have; returns the number of floating-point operations. `result` gets a
 // number, so that the work cannot be left out.
 double multiply_add_loop(Isa isa, int64_t rounds, float* result);
+// The same for the tiles of AMX, which build and processor must have.
+double tile_loop(int64_t rounds);
 
 }  // namespace tapir::cpu
+
+// A backend that calls itself `isa`. With `bf16_product` (null: none) it multiplies bf16, and f32
+// if less than the highest precision is asked for.
+namespace tapir::avx2 {
+std::unique_ptr<const Backend> make_cpu_backend(cpu::Isa isa, cpu::Bf16Product bf16_product);
+double multiply_add_loop(int64_t rounds, float* result);
+}  // namespace tapir::avx2
+
+namespace tapir::avx512 {
+std::unique_ptr<const Backend> make_cpu_backend(cpu::Isa isa, cpu::Bf16Product bf16_product);
+double multiply_add_loop(int64_t rounds, float* result);
+}  // namespace tapir::avx512
+
+namespace tapir::amx {
+void multiply_bf16(ConstView a, ConstView b, View out, int parts);
+double tile_loop(int64_t rounds);
+}  // namespace tapir::amx

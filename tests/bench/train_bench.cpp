@@ -1,6 +1,7 @@
-// train_bench FILE LAYERS WIDTH HEADS FEED_FORWARD STEPS THREADS: trains a model from the weights
-// in FILE on the batches there, and prints a line for each step: its loss, its time in ms, and the
-// processor time of all threads in ms.
+// train_bench FILE LAYERS WIDTH HEADS FEED_FORWARD STEPS THREADS [PRECISION]: trains a model from
+// the weights in FILE on the batches there, and prints a line for each step: its loss, its time in
+// ms, and the processor time of all threads in ms. PRECISION is that of products, by default
+// highest.
 // FILE (safetensors) holds the model's parameters by their names, and `ids` and `targets`, i32
 // [batches, B, T].
 #include <chrono>
@@ -11,6 +12,7 @@
 #include "autograd/ops.h"
 #include "autograd/serialize.h"
 #include "backends/cpu/threads.h"
+#include "backends/matmul_precision.h"
 #include "nn/transformer.h"
 #include "optim/adamw.h"
 
@@ -26,7 +28,7 @@ struct Arguments {
 };
 
 Arguments parse(int argc, char** argv) {
-  require(argc == 8, "train_bench", "needs 7 arguments, got {}", argc - 1);
+  require(argc == 8 || argc == 9, "train_bench", "needs 7 or 8 arguments, got {}", argc - 1);
   Arguments arguments;
   arguments.file = argv[1];
   arguments.config.n_layers = std::atoi(argv[2]);
@@ -36,6 +38,7 @@ Arguments parse(int argc, char** argv) {
   arguments.config.rope_layout = RopeLayout::half_split;
   arguments.steps = std::atoi(argv[6]);
   cpu::set_threads(std::atoi(argv[7]));
+  if (argc == 9) set_matmul_precision(parse_matmul_precision(argv[8]));
   return arguments;
 }
 

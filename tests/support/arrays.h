@@ -23,8 +23,7 @@ inline constexpr double kLowest = -2147483648.0, kHighest = 2147483647.0;
 class EveryIsa : public ::testing::TestWithParam<cpu::Isa> {
  protected:
   void SetUp() override {
-    const bool usable = GetParam() == cpu::Isa::avx2 || cpu::features().avx512;
-    backend_ = usable ? cpu::backend_for(GetParam()) : nullptr;
+    backend_ = GetParam() <= cpu::best_of(cpu::features()) ? cpu::backend_for(GetParam()) : nullptr;
     if (backend_ == nullptr) GTEST_SKIP() << "not in this build, or not on this processor";
   }
   const Backend& backend() const { return *backend_; }
@@ -34,6 +33,9 @@ class EveryIsa : public ::testing::TestWithParam<cpu::Isa> {
 };
 
 inline const auto kEveryIsa = ::testing::Values(cpu::Isa::avx2, cpu::Isa::avx512);
+// For tests of products, which alone have kernels for AMX.
+inline const auto kEveryProductIsa =
+    ::testing::Values(cpu::Isa::avx2, cpu::Isa::avx512, cpu::Isa::amx);
 
 inline std::string isa_name(const ::testing::TestParamInfo<cpu::Isa>& info) {
   return std::string(cpu::name_of(info.param));

@@ -1,0 +1,70 @@
+// Operands of products in the order in which AMX's tiles read them, rounded to bf16.
+#pragma once
+
+#include "backends/cpu/amx_tile.h"
+#include "backends/cpu/bf16_lanes.h"
+
+namespace tapir::TAPIR_ISA {
+
+// A strip is 32 rows of a, or 32 columns of b: two tiles side by side. It is cut into steps of 32
+// terms, which one multiplication of tiles takes. A step holds the two tiles of the rounded numbers
+// and, with two parts, the two tiles of what the rounding took away. The pairs of a tile are terms
+// p and p + 16 of the step.
+inline constexpr int64_t kStripLines = 2 * kTileSide, kStepTerms = 32;
+inline constexpr int64_t kTilePairs = kTileSide * kTileSide;
+
+constexpr int64_t step_pairs(int parts) {
+  return 2 * kTilePairs * parts;
+}
+
+// Rows of a, or columns of b: element l of line i at data[i * line_step + l * step], where one of
+// the steps is 1.
+template <typename T>
+struct Lines {
+  const T* data;
+  int64_t line_step, step;
+
+  Lines from(int64_t line, int64_t l) const {
+    return {data + line * line_step + l * step, line_step, step};
+  }
+};
+
+// Sixteen lines of a step, the upper or lower half of a strip. What lies beyond `count` lines and
+// `terms` terms counts as zero. Tiles of a have a row for each line, those of b for each pair.
+template <int Parts, bool OfA, typename T>
+void pack_tile(const Lines<T>& lines, int64_t count, int64_t terms, uint32_t* to) {
+  const bool by_line = lines.step == 1;
+  const int64_t row_step = by_line ? lines.line_step : lines.step;
+  const int64_t second = by_line ? kTileSide : kTileSide * lines.step;
+  Pairs rounded[kTileSide], rest[kTileSide];
+  for (int64_t i = 0; i < kTileSide; ++i) {
+    const T* from = lines.data + i * row_step;
+    const int64_t first_count = by_line ? (i < count ? terms : 0) : (i < terms ? count : 0);
+    const int64_t second_count =
+        by_line ? first_count - kTileSide : (i + kTileSide < terms ? count : 0);
+    const Lanes x = Lanes::load_first(from, first_count);
+    const Lanes y = Lanes::load_first(from + second, second_count);
+    rounded[i] = round_pairs(x, y);
+    if constexpr (Parts == 2) rest[i] = rest_of(x, y, rounded[i]);
+  }
+  if (by_line != OfA) {
+    transpose_square(rounded);
+    if constexpr (Parts == 2) transpose_square(rest);
+  }
+  for (int64_t i = 0; i < kTileSide; ++i) {
+    rounded[i].store(to + i * kTileSide);
+    if constexpr (Parts == 2) rest[i].store(to + 2 * kTilePairs + i * kTileSide);
+  }
+}
+
+// A strip of up to kStripLines lines. Of a strip with half as many lines, the second tiles are left
+// as they are.
+template <int Parts, bool OfA, typename T>
+void pack_strip(const Lines<T>& lines, int64_t count, int64_t terms, uint32_t* to) {
+  for (int64_t l = 0; l < terms; l += kStepTerms, to += step_pairs(Parts)) {
+    for (int64_t i = 0; i < std::min(count, kStripLines); i += kTileSide)
+      pack_tile<Parts, OfA>(lines.from(i, l), count - i, terms - l, to + i * kTileSide);
+  }
+}
+
+}  // namespace tapir::TAPIR_ISA
