@@ -1,4 +1,5 @@
 // Products made of products of bf16: the kernel for AMX and its twin in plain C++.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <vector>
@@ -249,6 +250,26 @@ TEST_F(Precision, ChoosesTheProducts) {
   // Nothing is gained without AMX.
   EXPECT_EQ(product(in, MatmulPrecision::high, *without_), f32);
   EXPECT_EQ(product(in, MatmulPrecision::medium, *without_), f32);
+}
+
+// From 512 terms on the errors of two parts stay below 8 times those of f32.
+TEST_F(Precision, HighComesNearToF32InLongSums) {
+  for (const int64_t terms : {512, 1024, 4096}) {
+    const Operands in({64, 64, terms}, 2);
+    const Exact exact(in.left(), in.right());
+    const auto largest_error = [&](MatmulPrecision precision) {
+      set_matmul_precision(precision);
+      const Array out({64, 64}, DType::f32);
+      with_->matmul(in.left(), in.right(), out);
+      double largest = 0;
+      for (int64_t i = 0; i < 64 * 64; ++i)
+        largest =
+            std::max(largest, std::fabs(element(out, i) - exact.sums[static_cast<size_t>(i)]));
+      return largest;
+    };
+    const double f32 = largest_error(MatmulPrecision::highest);
+    EXPECT_LT(largest_error(MatmulPrecision::high), 8 * f32) << terms << " terms";
+  }
 }
 
 TEST_F(Precision, SmallProductsAndOtherTypesStay) {
