@@ -7,6 +7,8 @@
 #include <exception>
 #include <new>
 
+#include <malloc.h>
+
 #include "apps/cli/output.h"
 #include "apps/cli/suggest.h"
 #include "apps/commands/command.h"
@@ -103,6 +105,10 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int run_program(int argc, char** argv) {
+  // The memory of one token's logits is there for the next, instead of going back to the system,
+  // which would have to clear it each time.
+  mallopt(M_MMAP_THRESHOLD, 16 << 20);
+  mallopt(M_TRIM_THRESHOLD, 64 << 20);
   // A reader that goes away, and a limit on the size of files, are noticed when writing.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);

@@ -17,13 +17,34 @@ struct Candidate {
   double weight;
 };
 
+// How many numbers are worked on side by side, which compilers make vector code of.
+constexpr size_t kBlock = 8;
+
+// The sum of value(x) in several sums, because each addition waits for the one before.
+template <typename Value>
+double total_of(std::span<const double> numbers, Value value) {
+  double sums[kBlock] = {};
+  size_t begin = 0;
+  for (; begin + kBlock <= numbers.size(); begin += kBlock) {
+    for (size_t i = 0; i < kBlock; ++i) sums[i] += value(numbers[begin + i]);
+  }
+  for (; begin < numbers.size(); ++begin) sums[0] += value(numbers[begin]);
+  double total = 0.0;
+  for (const double sum : sums) total += sum;
+  return total;
+}
+
+double total_of(std::span<const double> weights) {
+  return total_of(weights, [](double weight) { return weight; });
+}
+
 void require_finite(std::span<const double> logits) {
   require(!logits.empty(), kOp, "there are no logits to choose from");
+  if (total_of(logits, [](double value) { return value * 0.0; }) == 0.0) return;
   const auto bad = std::find_if(logits.begin(), logits.end(),
                                 [](double value) { return !std::isfinite(value); });
-  require(bad == logits.end(), kOp,
-          "the logit of id {} is {}; the model's weights or activations are not finite",
-          bad - logits.begin(), bad == logits.end() ? 0.0 : *bad);
+  fail(kOp, "the logit of id {} is {}; the model's weights or activations are not finite",
+       bad - logits.begin(), *bad);
 }
 
 void penalize_repetition(std::vector<double>& logits, std::span<const int32_t> previous,
@@ -41,9 +62,6 @@ void penalize_repetition(std::vector<double>& logits, std::span<const int32_t> p
             penalty, id);
   }
 }
-
-// How many exponentials are computed side by side.
-constexpr size_t kBlock = 8;
 
 // Replaces x <= 0 by exp(x), within 2 units in the last place, or by 0 where that is below 1e-307.
 // Without branches, so that compilers make vector code of it: with a large vocabulary std::exp
@@ -82,15 +100,6 @@ std::vector<double> weigh(std::span<const double> logits, double temperature) {
     exponentials(std::span<double, kBlock>(weights.data() + block * kBlock, kBlock));
   weights.resize(logits.size());
   return weights;
-}
-
-// In several sums, because each addition waits for the one before.
-double total_of(std::span<const double> weights) {
-  double sums[kBlock] = {};
-  for (size_t i = 0; i < weights.size(); ++i) sums[i % kBlock] += weights[i];
-  double total = 0.0;
-  for (const double sum : sums) total += sum;
-  return total;
 }
 
 bool ranks_before(const Candidate& a, const Candidate& b) {
@@ -142,24 +151,25 @@ void filter(std::vector<double>& weights, const SamplingOptions& options) {
     weights[static_cast<size_t>(candidate.id)] = candidate.weight;
 }
 
-// The probabilities of the next token, up to a common factor.
-std::vector<double> weights_for(std::span<const double> logits, std::span<const int32_t> previous,
-                                const SamplingOptions& options) {
+// The logits after the repetition penalty; `storage` holds them if they changed.
+std::span<const double> scores_for(std::span<const double> logits,
+                                   std::span<const int32_t> previous,
+                                   const SamplingOptions& options, std::vector<double>& storage) {
   options.validate();
   require_finite(logits);
-  std::vector<double> penalized;
-  if (options.repetition_penalty != 1.0) {
-    penalized.assign(logits.begin(), logits.end());
-    penalize_repetition(penalized, previous, options.repetition_penalty);
-    logits = penalized;
-  }
-  if (options.temperature == 0) {
-    std::vector<double> weights(logits.size(), 0.0);
-    const auto best = std::max_element(logits.begin(), logits.end()) - logits.begin();
-    weights[static_cast<size_t>(best)] = 1.0;
-    return weights;
-  }
-  std::vector<double> weights = weigh(logits, options.temperature);
+  if (options.repetition_penalty == 1.0) return logits;
+  storage.assign(logits.begin(), logits.end());
+  penalize_repetition(storage, previous, options.repetition_penalty);
+  return storage;
+}
+
+size_t likeliest(std::span<const double> scores) {
+  return static_cast<size_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
+}
+
+// The probabilities of the next token, up to a common factor.
+std::vector<double> weights_for(std::span<const double> scores, const SamplingOptions& options) {
+  std::vector<double> weights = weigh(scores, options.temperature);
   filter(weights, options);
   return weights;
 }
@@ -181,7 +191,14 @@ void SamplingOptions::validate() const {
 std::vector<double> next_token_probabilities(std::span<const double> logits,
                                              std::span<const int32_t> previous,
                                              const SamplingOptions& options) {
-  std::vector<double> probabilities = weights_for(logits, previous, options);
+  std::vector<double> storage;
+  const std::span<const double> scores = scores_for(logits, previous, options, storage);
+  if (options.temperature == 0) {
+    std::vector<double> probabilities(scores.size(), 0.0);
+    probabilities[likeliest(scores)] = 1.0;
+    return probabilities;
+  }
+  std::vector<double> probabilities = weights_for(scores, options);
   const double total = total_of(probabilities);
   for (double& probability : probabilities) probability /= total;
   return probabilities;
@@ -189,8 +206,12 @@ std::vector<double> next_token_probabilities(std::span<const double> logits,
 
 int32_t sample_token(std::span<const double> logits, std::span<const int32_t> previous,
                      const SamplingOptions& options, Generator& generator) {
-  const std::vector<double> weights = weights_for(logits, previous, options);
-  double left = generator.uniform() * total_of(weights);
+  std::vector<double> storage;
+  const std::span<const double> scores = scores_for(logits, previous, options, storage);
+  const double drawn = generator.uniform();
+  if (options.temperature == 0) return static_cast<int32_t>(likeliest(scores));
+  const std::vector<double> weights = weights_for(scores, options);
+  double left = drawn * total_of(weights);
   int32_t chosen = 0;
   for (size_t id = 0; id < weights.size(); ++id) {
     if (weights[id] == 0) continue;

@@ -37,7 +37,8 @@ TEST(Bench, MeasuresAWholeStep) {
 TEST(Bench, MeasuresGeneration) {
   const ProcessResult result = bench({"generate"});
   EXPECT_EQ(result.status, 0) << result.err;
-  expect_contains(result.out, {"prompt of 4 tokens", "one token", "bandwidth"});
+  expect_contains(result.out, {"f32 prompt of 4 tokens", "f32 one token", "bf16 one token",
+                               "of reading the weights alone"});
 }
 
 TEST(Bench, AnUnknownPartIsAnError) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "apps/config/run_config.h"
+#include "nn/transformer.h"
 
 namespace tapir::app {
 
@@ -21,6 +22,12 @@ void bench_kernels(const BenchSetup& setup);
 void bench_train(const BenchSetup& setup);
 void bench_generate(const BenchSetup& setup);
 void bench_tokenize(const BenchSetup& setup);
+
+// A model of that shape with random weights, and ids for it.
+nn::TransformerLM bench_model(const BenchSetup& setup);
+Tensor some_ids(int64_t rows, int64_t length, int64_t vocab);
+// Elements of the matrices that a token is multiplied with, which is all but embeddings and gains.
+double matrix_elements(const nn::TransformerConfig& config);
 
 // Prints one line: name, time, floating-point operations per second, share of `peak`, which is
 // called `what`.

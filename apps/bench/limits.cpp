@@ -6,7 +6,6 @@
 #include <numeric>
 #include <vector>
 
-#include "autograd/ops.h"
 #include "backends/cpu/allocator.h"
 #include "backends/cpu/instances.h"
 #include "backends/cpu/parallel.h"
@@ -64,12 +63,25 @@ double tile_peak_flops() {
   return flops_of([](float*) { return cpu::tile_loop(kRounds); });
 }
 
-double read_bandwidth() {
-  constexpr int64_t kCount = kBuffer / int64_t{sizeof(float)};
-  const Tensor buffer = Tensor::zeros({kCount});
-  const double seconds =
-      shortest_time([&] { buffer.backend().count_nonfinite(buffer.view()); }, 0.2);
-  return static_cast<double>(kBuffer) / seconds;
+double read_bandwidth(int64_t bytes) {
+  constexpr int64_t kLine = 64, kAhead = 2048, kLines = 256;  // of memory, and in one piece
+  const int64_t lines = std::max<int64_t>(1, bytes / kLine);
+  const cpu::Scratch<char> buffer(lines * kLine);
+  std::fill_n(buffer.data(), lines * kLine, char{1});
+  std::vector<int64_t> sums(static_cast<size_t>(lines / kLines + 1));
+  // One number of each line is enough to have all of it read.
+  const auto run = [&] {
+    cpu::parallel_pieces(lines, kLines, 16, [&](int64_t piece, int64_t begin, int64_t end) {
+      int64_t sum = 0;
+      for (const char* line = buffer.data() + begin * kLine; line < buffer.data() + end * kLine;
+           line += kLine) {
+        __builtin_prefetch(line + kAhead);
+        sum += *line;
+      }
+      sums[static_cast<size_t>(piece)] = sum;
+    });
+  };
+  return static_cast<double>(lines * kLine) / shortest_time(run, 0.2);
 }
 
 double triad_bandwidth() {

@@ -15,8 +15,9 @@ double peak_flops();
 // The same of bf16 with the tiles of AMX, which build and processor must have.
 double tile_peak_flops();
 
-// Bytes per second that all threads read from memory, out of a buffer larger than the caches.
-double read_bandwidth();
+// Bytes per second that all threads read, one after the other, out of a buffer of that size: by
+// default one that is larger than most caches.
+double read_bandwidth(int64_t bytes = int64_t{64} << 20);
 // Bytes per second, read and written together, of a[i] = b[i] + c * d[i] with such buffers.
 double triad_bandwidth();
 

@@ -17,32 +17,10 @@
 namespace tapir::app {
 namespace {
 
-nn::TransformerLM make_model(const BenchSetup& setup) {
-  Generator generator(1);
-  return nn::TransformerLM(setup.model.transformer(setup.vocab), generator);
-}
-
-Tensor some_ids(int64_t rows, int64_t length, int64_t vocab) {
-  std::vector<int32_t> ids(static_cast<size_t>(rows * length));
-  for (size_t i = 0; i < ids.size(); ++i)
-    ids[i] = static_cast<int32_t>((i * 7919 + 13) % static_cast<size_t>(vocab));
-  return Tensor::from(std::span<const int32_t>(ids), {rows, length});
-}
-
 int64_t page_faults() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return usage.ru_minflt;
-}
-
-// Elements of the matrices that a token is multiplied with, which is all but embeddings and gains.
-double matrix_elements(const nn::TransformerConfig& c) {
-  const auto d = static_cast<double>(c.d_model);
-  const double kv = d * static_cast<double>(c.kv_heads()) / static_cast<double>(c.n_heads);
-  const double feed_forward = (c.ffn == nn::FeedForwardKind::swiglu ? 3 : 2) * d *
-                              static_cast<double>(c.feed_forward_width());
-  return static_cast<double>(c.n_layers) * (2 * d * d + 2 * d * kv + feed_forward) +
-         d * static_cast<double>(c.vocab_size);
 }
 
 // Of a step with its backward pass: three products with each matrix, and of attention seven halves
@@ -55,8 +33,29 @@ double step_flops(const nn::TransformerConfig& c, int64_t batch, int64_t length)
 
 }  // namespace
 
+double matrix_elements(const nn::TransformerConfig& c) {
+  const auto d = static_cast<double>(c.d_model);
+  const double kv = d * static_cast<double>(c.kv_heads()) / static_cast<double>(c.n_heads);
+  const double feed_forward = (c.ffn == nn::FeedForwardKind::swiglu ? 3 : 2) * d *
+                              static_cast<double>(c.feed_forward_width());
+  return static_cast<double>(c.n_layers) * (2 * d * d + 2 * d * kv + feed_forward) +
+         d * static_cast<double>(c.vocab_size);
+}
+
+nn::TransformerLM bench_model(const BenchSetup& setup) {
+  Generator generator(1);
+  return nn::TransformerLM(setup.model.transformer(setup.vocab), generator);
+}
+
+Tensor some_ids(int64_t rows, int64_t length, int64_t vocab) {
+  std::vector<int32_t> ids(static_cast<size_t>(rows * length));
+  for (size_t i = 0; i < ids.size(); ++i)
+    ids[i] = static_cast<int32_t>((i * 7919 + 13) % static_cast<size_t>(vocab));
+  return Tensor::from(std::span<const int32_t>(ids), {rows, length});
+}
+
 void bench_train(const BenchSetup& setup) {
-  nn::TransformerLM model = make_model(setup);
+  nn::TransformerLM model = bench_model(setup);
   optim::AdamW optimizer(model.named_parameters());
   const int64_t length = setup.model.context, tokens = setup.batch * length;
   const Tensor ids = some_ids(setup.batch, length, setup.vocab);
@@ -97,35 +96,6 @@ void bench_train(const BenchSetup& setup) {
       "{} page faults\n",
       format_count(static_cast<double>(tokens) / step_time),
       format_bytes(static_cast<double>(allocator.stats().peak_bytes)), new_allocations, new_faults);
-}
-
-void bench_generate(const BenchSetup& setup) {
-  const nn::TransformerLM model = make_model(setup);
-  const int64_t context = setup.model.context, prompt = std::max<int64_t>(1, context / 2);
-  const Tensor ids = some_ids(1, prompt, setup.vocab), one = some_ids(1, 1, setup.vocab);
-  nn::KvCache cache = model.make_cache(1);
-  nn::ForwardContext with_cache;
-  with_cache.cache = &cache;
-  const double peak = peak_flops(), bandwidth = read_bandwidth();
-  const double elements = matrix_elements(model.config());
-  const double prompt_time = shortest_time(
-      [&] {
-        cache.clear();
-        model(ids, with_cache);
-      },
-      setup.seconds);
-  const double token_time = shortest_time(
-      [&] {
-        if (cache.length() == cache.capacity()) cache.clear();
-        model(one, with_cache);
-      },
-      setup.seconds);
-  print_flops(fmt::format("prompt of {} tokens", prompt), prompt_time,
-              2 * elements * static_cast<double>(prompt), peak);
-  print_bytes("one token", token_time, 4 * elements, bandwidth);
-  print_output("prompt {} tokens/s, then {} tokens/s\n",
-               format_count(static_cast<double>(prompt) / prompt_time),
-               format_count(1 / token_time));
 }
 
 void bench_tokenize(const BenchSetup& setup) {

@@ -12,6 +12,7 @@
 #include "apps/machine.h"
 #include "backends/cpu/threads.h"
 #include "backends/registry.h"
+#include "nn/compressed_weight.h"
 
 namespace tapir::app {
 namespace {
@@ -34,6 +35,7 @@ struct EvalCommand {
   int64_t batch = 8;
   int64_t batches = 200;
   bool per_token = false;
+  std::string weights = "f32";
   std::string device = "auto";
   MatmulPrecision matmul_precision = MatmulPrecision::highest;
   int64_t threads = 0;
@@ -51,6 +53,8 @@ std::vector<Setting> settings(EvalCommand& c) {
       {"evaluation", "per-token", &c.per_token,
        "Write the loss of each token to standard output, as JSON lines"},
       {"run", "checkpoint", &c.checkpoint, "best, last or a step; by default best, else last"},
+      {"run", "weights", &c.weights,
+       "f32, bf16 or int8: measure the model as tapir generate --weights runs it"},
       {"run", "device", &c.device, "auto, cpu or cuda"},
       precision_setting("run", c.matmul_precision),
       {"run", "threads", &c.threads, "CPU threads; 0: as many as physical cores", 0, 256},
@@ -110,10 +114,12 @@ Evaluation evaluate_text(const EvalCommand& command, const LoadedModel& model) {
 
 int evaluate(const EvalCommand& command) {
   if (command.threads > 0) cpu::set_threads(static_cast<int>(command.threads));
+  const auto compression = nn::parse_weights(command.weights);
   const Device device = choose_device(command.device);
   if (const auto note = use_matmul_precision(command.matmul_precision, device))
     print_notes({*note});
   const LoadedModel model = open_model(command.run, command.checkpoint, device);
+  if (compression) nn::compress_weights(*model.model, *compression);
   const auto start = std::chrono::steady_clock::now();
   const Evaluation result =
       command.data.empty() ? evaluate_run(command, model) : evaluate_text(command, model);

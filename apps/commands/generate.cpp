@@ -18,6 +18,7 @@
 #include "apps/tokenizer/utf8_stream.h"
 #include "backends/cpu/threads.h"
 #include "backends/registry.h"
+#include "nn/compressed_weight.h"
 
 namespace tapir::app {
 namespace {
@@ -43,6 +44,7 @@ struct GenerateCommand {
   bool show_tokens = false;
   bool interactive = false;
   bool overlap = false;
+  std::string weights = "f32";
   std::string device = "auto";
   MatmulPrecision matmul_precision = MatmulPrecision::highest;
   int64_t threads = 0;
@@ -66,6 +68,8 @@ std::vector<Setting> settings(GenerateCommand& c) {
       {"output", "overlap", &c.overlap,
        "Show the longest passage that also stands in the training text"},
       {"run", "checkpoint", &c.checkpoint, "best, last or a step; by default best, else last"},
+      {"run", "weights", &c.weights,
+       "f32, bf16 or int8: fewer bytes make each token faster and less exact"},
       {"run", "device", &c.device, "auto, cpu or cuda"},
       precision_setting("run", c.matmul_precision),
       {"run", "threads", &c.threads, "CPU threads; 0: as many as physical cores", 0, 256},
@@ -217,10 +221,12 @@ int generate(GenerateCommand& command) {
   const std::string prompt = read_prompt(command);
   command.options.sampling.validate();
   if (command.threads > 0) cpu::set_threads(static_cast<int>(command.threads));
+  const auto compression = nn::parse_weights(command.weights);
   const Device device = choose_device(command.device);
   if (const auto note = use_matmul_precision(command.matmul_precision, device))
     print_notes({*note});
   const LoadedModel model = open_model(command.run, command.checkpoint, device);
+  if (compression) nn::compress_weights(*model.model, *compression);
   if (command.interactive) {
     run_interactive(model, command.options);
     return 0;

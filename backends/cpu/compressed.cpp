@@ -75,6 +75,8 @@ struct ShortVectors {
         values(x.numel()),
         scales(x.rows() * scale_step) {
     const auto* from = x.as<float>();
+    // What lies behind the last scale is multiplied too, and tiny numbers would take their time.
+    std::fill_n(scales.data(), x.rows() * scale_step, 0.0f);
     for (int64_t i = 0; i < x.rows() * groups; ++i) {
       scales.data()[i / groups * scale_step + i % groups] =
           shorten(from + i * kGroup, values.data() + i * kGroup);
