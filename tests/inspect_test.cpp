@@ -230,7 +230,7 @@ TEST(WebPage, EscapesWhatStrangersWrote) {
   const std::string json = script_json(data);
   EXPECT_EQ(json.find('<'), std::string::npos) << json;
   EXPECT_EQ(nlohmann::ordered_json::parse(json), data);
-  EXPECT_NO_THROW((void)nlohmann::json::parse(script_json({{"bytes", "\xff\xfe"}})));
+  EXPECT_TRUE(nlohmann::json::accept(script_json({{"bytes", "\xff\xfe"}})));
 }
 
 TEST(InspectionPage, HoldsEverythingAndNothingFromElsewhere) {
