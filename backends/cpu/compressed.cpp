@@ -23,12 +23,12 @@ static_assert(kScales <= CompressedMatrix::kScalePadding);
 struct Row {
   const bf16* numbers;     // of bf16
   const int8_t* integers;  // of int8
-  const bf16* scales;
+  const bf16* scales;      // of int8
 
   Row(const CompressedMatrix& w, int64_t row)
       : numbers(static_cast<const bf16*>(w.values) + row * w.columns),
         integers(static_cast<const int8_t*>(w.values) + row * w.columns),
-        scales(w.scales + row * (w.columns / kGroup)) {}
+        scales(w.scales ? w.scales + row * (w.columns / kGroup) : nullptr) {}
 };
 
 // The smallest bf16 that is not less than x >= 0.
