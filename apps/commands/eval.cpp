@@ -9,10 +9,6 @@
 #include "apps/data/dataset.h"
 #include "apps/data/sliding_evaluation.h"
 #include "apps/interchange/open_model.h"
-#include "apps/machine.h"
-#include "backends/cpu/threads.h"
-#include "backends/registry.h"
-#include "nn/compressed_weight.h"
 
 namespace tapir::app {
 namespace {
@@ -35,10 +31,7 @@ struct EvalCommand {
   int64_t batch = 8;
   int64_t batches = 200;
   bool per_token = false;
-  std::string weights = "f32";
-  std::string device = "auto";
-  MatmulPrecision matmul_precision = MatmulPrecision::highest;
-  int64_t threads = 0;
+  InferenceSettings inference;
 };
 
 std::vector<Setting> settings(EvalCommand& c) {
@@ -53,11 +46,11 @@ std::vector<Setting> settings(EvalCommand& c) {
       {"evaluation", "per-token", &c.per_token,
        "Write the loss of each token to standard output, as JSON lines"},
       {"run", "checkpoint", &c.checkpoint, "best, last or a step; by default best, else last"},
-      {"run", "weights", &c.weights,
+      {"run", "weights", &c.inference.weights,
        "f32, bf16 or int8: measure the model as tapir generate --weights runs it"},
-      {"run", "device", &c.device, "auto, cpu or cuda"},
-      precision_setting("run", c.matmul_precision),
-      {"run", "threads", &c.threads, "CPU threads; 0: as many as physical cores", 0, 256},
+      {"run", "device", &c.inference.device, "auto, cpu or cuda"},
+      precision_setting("run", c.inference.matmul_precision),
+      {"run", "threads", &c.inference.threads, "CPU threads; 0: as many as physical cores", 0, 256},
   };
 }
 
@@ -113,13 +106,7 @@ Evaluation evaluate_text(const EvalCommand& command, const LoadedModel& model) {
 }
 
 int evaluate(const EvalCommand& command) {
-  if (command.threads > 0) cpu::set_threads(static_cast<int>(command.threads));
-  const auto compression = nn::parse_weights(command.weights);
-  const Device device = choose_device(command.device);
-  if (const auto note = use_matmul_precision(command.matmul_precision, device))
-    print_notes({*note});
-  const LoadedModel model = open_model(command.run, command.checkpoint, device);
-  if (compression) nn::compress_weights(*model.model, *compression);
+  const LoadedModel model = open_model(command.run, command.checkpoint, command.inference);
   const auto start = std::chrono::steady_clock::now();
   const Evaluation result =
       command.data.empty() ? evaluate_run(command, model) : evaluate_text(command, model);

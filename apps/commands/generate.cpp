@@ -12,13 +12,9 @@
 #include "apps/generation/prompt.h"
 #include "apps/generation/writer_settings.h"
 #include "apps/interchange/open_model.h"
-#include "apps/machine.h"
 #include "apps/profile/profiler.h"
 #include "apps/tokenizer/file_io.h"
 #include "apps/tokenizer/utf8_stream.h"
-#include "backends/cpu/threads.h"
-#include "backends/registry.h"
-#include "nn/compressed_weight.h"
 
 namespace tapir::app {
 namespace {
@@ -44,10 +40,7 @@ struct GenerateCommand {
   bool show_tokens = false;
   bool interactive = false;
   bool overlap = false;
-  std::string weights = "f32";
-  std::string device = "auto";
-  MatmulPrecision matmul_precision = MatmulPrecision::highest;
-  int64_t threads = 0;
+  InferenceSettings inference;
   std::string profile;
 };
 
@@ -68,11 +61,11 @@ std::vector<Setting> settings(GenerateCommand& c) {
       {"output", "overlap", &c.overlap,
        "Show the longest passage that also stands in the training text"},
       {"run", "checkpoint", &c.checkpoint, "best, last or a step; by default best, else last"},
-      {"run", "weights", &c.weights,
+      {"run", "weights", &c.inference.weights,
        "f32, bf16 or int8: fewer bytes make each token faster and less exact"},
-      {"run", "device", &c.device, "auto, cpu or cuda"},
-      precision_setting("run", c.matmul_precision),
-      {"run", "threads", &c.threads, "CPU threads; 0: as many as physical cores", 0, 256},
+      {"run", "device", &c.inference.device, "auto, cpu or cuda"},
+      precision_setting("run", c.inference.matmul_precision),
+      {"run", "threads", &c.inference.threads, "CPU threads; 0: as many as physical cores", 0, 256},
       {"run", "profile", &c.profile,
        "Write a trace of where the time goes to this file, for ui.perfetto.dev"},
   };
@@ -220,13 +213,7 @@ int generate(GenerateCommand& command) {
   refuse_contradictions(command);
   const std::string prompt = read_prompt(command);
   command.options.sampling.validate();
-  if (command.threads > 0) cpu::set_threads(static_cast<int>(command.threads));
-  const auto compression = nn::parse_weights(command.weights);
-  const Device device = choose_device(command.device);
-  if (const auto note = use_matmul_precision(command.matmul_precision, device))
-    print_notes({*note});
-  const LoadedModel model = open_model(command.run, command.checkpoint, device);
-  if (compression) nn::compress_weights(*model.model, *compression);
+  const LoadedModel model = open_model(command.run, command.checkpoint, command.inference);
   if (command.interactive) {
     run_interactive(model, command.options);
     return 0;

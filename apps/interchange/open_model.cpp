@@ -1,8 +1,13 @@
 #include "apps/interchange/open_model.h"
 
+#include "apps/cli/output.h"
 #include "apps/config/config_file.h"
 #include "apps/interchange/llama_folder.h"
+#include "apps/machine.h"
 #include "apps/training/run_folder.h"
+#include "backends/cpu/threads.h"
+#include "backends/registry.h"
+#include "nn/compressed_weight.h"
 
 namespace tapir::app {
 namespace {
@@ -35,6 +40,18 @@ LoadedModel open_model(const fs::path& path, const std::string& which, Device de
   const int64_t vocab_size = llama.tokenizer->vocab_size();
   loaded.model = make_model(llama.config.transformer(vocab_size), llama.weights, device);
   return loaded;
+}
+
+LoadedModel open_model(const fs::path& path, const std::string& which,
+                       const InferenceSettings& settings) {
+  if (settings.threads > 0) cpu::set_threads(static_cast<int>(settings.threads));
+  const auto compression = nn::parse_weights(settings.weights);
+  const Device device = choose_device(settings.device);
+  if (const auto note = use_matmul_precision(settings.matmul_precision, device))
+    print_notes({*note});
+  LoadedModel model = open_model(path, which, device);
+  if (compression) nn::compress_weights(*model.model, *compression);
+  return model;
 }
 
 std::vector<std::string> import_model(const fs::path& folder, const fs::path& out, int64_t context,
