@@ -43,7 +43,10 @@ setup_clang() {
 }
 
 jobs=$(nproc)
-if command -v ccache > /dev/null; then export CMAKE_CXX_COMPILER_LAUNCHER=ccache; fi
+if command -v ccache > /dev/null; then
+  # The sloppiness lets it store what was compiled with precompiled headers.
+  export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_SLOPPINESS=pch_defines,time_macros
+fi
 
 # build PRESET [TARGET...]: configures and builds in build/PRESET; quiet unless it fails.
 build() {
