@@ -38,7 +38,7 @@ build_packages=(g++ cmake ninja-build libopenblas0-openmp libfmt-dev libcli11-de
 # And what the build for sanitizers and coverage takes besides. Some releases have the run-time
 # libraries of the sanitizers in a package of their own.
 setup_clang() {
-  setup_packages clang llvm || return 1
+  setup_packages clang llvm lld || return 1
   [ -e "$(clang++ -print-file-name=libclang_rt.asan-x86_64.a)" ] || setup_packages libclang-rt-dev
 }
 
@@ -53,7 +53,7 @@ build() {
   local preset=$1 log=build/$1.log
   shift
   mkdir -p build
-  cmake --preset "$preset" > "$log" 2>&1 &&
+  cmake --preset "$preset" -DTAPIR_UNITY=ON > "$log" 2>&1 &&
     cmake --build --preset "$preset" -j "$jobs" ${1:+--target "$@"} >> "$log" 2>&1 && return 0
   grep -E 'error|Error|FAILED|undefined reference' -A 8 "$log" | head -60 >&2
   echo "build: $preset failed; all of its output is in $log" >&2

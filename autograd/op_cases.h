@@ -24,6 +24,9 @@ struct OpInput {
   Values values = Values::normal;
 };
 
+// Sizes around the widths of vectors, and larger than a block of a kernel's loop.
+inline constexpr int64_t kOddSizes[] = {1, 7, 31, 32, 33, 129};
+
 using OpFunction = std::function<Tensor(const std::vector<Tensor>& inputs)>;
 
 struct OpCase {
