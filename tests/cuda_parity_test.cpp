@@ -401,6 +401,16 @@ TEST_F(CudaTest, AllocatorRecycles) {
   EXPECT_EQ(allocator.stats().peak_bytes, allocator.stats().bytes_in_use);
 }
 
+TEST_F(CudaTest, BlocksOfOtherSizesAreGivenBackBeforeMemoryIsFull) {
+  if (backend(kCuda).description().find("simulated device, ") == std::string::npos)
+    GTEST_SKIP() << "a real device is too large to fill";
+  const int64_t device_bytes = int64_t{128} << 20;
+  for (int64_t mebibytes : {60, 70, 80}) {
+    EXPECT_TRUE(Tensor::empty({mebibytes << 20}, DType::boolean, kCuda).defined());
+    EXPECT_LE(backend(kCuda).allocator().stats().bytes_reserved, device_bytes);
+  }
+}
+
 TEST_F(CudaTest, RunningOutOfMemorySuggestsARemedy) {
   try {
     Tensor::empty({int64_t{1} << 50}, DType::f32, kCuda);

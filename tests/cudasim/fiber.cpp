@@ -153,10 +153,10 @@ void acquire([[maybe_unused]] void* object) {
 #endif
 }
 
-void retire([[maybe_unused]] Fiber* fibers, [[maybe_unused]] unsigned count) {
+void retire([[maybe_unused]] Fiber& fiber) {
 #ifdef CUDASIM_TSAN
-  for (unsigned i = 0; i < count; ++i) retired.push_back(fibers[i].tsan_fiber);
-  if (retired.size() > kRetired) retire_all();
+  if (retired.size() == kRetired) retire_all();
+  retired.push_back(fiber.tsan_fiber);
 #endif
 }
 

@@ -40,9 +40,9 @@ void abandon(Fiber& fiber);
 // acquires the same object.
 void release(void* object);
 void acquire(void* object);
-// The end of a block, and of a grid: old fibers are kept a while, because a reused id would make
-// a race between blocks invisible.
-void retire(Fiber* fibers, unsigned count);
+// The end of a thread's block, and of the grid: old fibers are kept a while, because a reused id
+// would make a race between blocks invisible.
+void retire(Fiber& fiber);
 void retire_all();
 
 }  // namespace cudasim

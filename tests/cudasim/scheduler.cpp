@@ -81,9 +81,12 @@ void unpoison([[maybe_unused]] char* begin, [[maybe_unused]] size_t bytes) {
 #endif
 }
 
-void fill_with_nan(char* begin, size_t bytes) {
-  unpoison(begin, bytes);
-  for (size_t i = 0; i < bytes; ++i) static_cast<volatile char*>(begin)[i] = char(0xff);
+// Makes `bytes` of shared memory hold NaN, and so the gap behind them, which nobody may touch.
+void provide_shared(char* begin, size_t bytes) {
+  unpoison(begin, bytes + kSharedGap);
+  for (size_t i = 0; i < bytes + kSharedGap; ++i)
+    static_cast<volatile char*>(begin)[i] = static_cast<char>(0xff);
+  poison(begin + bytes, kSharedGap);
 }
 
 void new_shared_memory(size_t dynamic_bytes) {
@@ -96,7 +99,7 @@ void new_shared_memory(size_t dynamic_bytes) {
         mmap(nullptr, kSharedBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   }
   poison(shared_memory, kSharedBytes);
-  fill_with_nan(shared_memory, dynamic_bytes);
+  provide_shared(shared_memory, dynamic_bytes);
   shared_top = dynamic_bytes + kSharedGap;
   static_count = 0;
 }
@@ -258,10 +261,8 @@ bool run_grid(const Launch& launch, const std::function<void()>& thread_body) {
     succeeded = run_block();
     for (unsigned t = 0; t < thread_count; ++t) {
       if (!succeeded) abandon(threads[t].fiber);
+      retire(threads[t].fiber);
     }
-    Fiber fibers[kMaxThreads];
-    for (unsigned t = 0; t < thread_count; ++t) fibers[t] = threads[t].fiber;
-    retire(fibers, thread_count);
   }
   retire_all();
   acquire(&grid_end);
@@ -315,11 +316,11 @@ void* static_shared_bytes(const void* key, size_t bytes, size_t alignment) {
   }
   alignment = alignment < 16 ? 16 : alignment;
   const size_t offset = (shared_top + alignment - 1) / alignment * alignment;
-  if (static_count == kMaxStatics || offset + bytes > kSharedBytes - kSyncBytes) {
+  if (static_count == kMaxStatics || offset + bytes + kSharedGap > kSharedBytes - kSyncBytes) {
     std::fputs("cudasim: too much static shared memory\n", stderr);
     std::abort();
   }
-  fill_with_nan(shared_memory + offset, bytes);
+  provide_shared(shared_memory + offset, bytes);
   shared_top = offset + bytes + kSharedGap;
   statics[static_count++] = {key, offset};
   return shared_memory + offset;
