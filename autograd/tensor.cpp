@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 
 #include <fmt/ranges.h>
 
@@ -81,9 +82,9 @@ Tensor Tensor::scalar(double value, DType dtype, Device device) {
 Tensor Tensor::arange(int64_t count, DType dtype, Device device) {
   require(count >= 0 && count <= INT32_MAX, "arange", "count is {}, must be 0 to {}", count,
           INT32_MAX);
-  std::vector<double> values(static_cast<size_t>(count));
-  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i);
-  return from(values, {count}, dtype, device);
+  std::vector<int32_t> values(static_cast<size_t>(count));
+  std::iota(values.begin(), values.end(), 0);
+  return to(from(std::span<const int32_t>(values), {count}, device), dtype);
 }
 
 Tensor Tensor::from(std::span<const double> values, const Shape& shape, DType dtype,
@@ -100,7 +101,12 @@ Tensor Tensor::from(std::span<const float> values, const Shape& shape, Device de
 
 Tensor Tensor::from(std::span<const int32_t> values, const Shape& shape, Device device) {
   require_count(values.size(), shape);
-  return upload(values.data(), shape, device);
+  Tensor out = upload(values.data(), shape, device);
+  if (!values.empty()) {
+    const auto [lowest, highest] = std::minmax_element(values.begin(), values.end());
+    out.storage().remember_range({*lowest, *highest});
+  }
+  return out;
 }
 
 Tensor Tensor::from(std::initializer_list<double> values, const Shape& shape, DType dtype,
@@ -214,6 +220,14 @@ void require_same_device(std::string_view op, const Tensor& a, const Tensor& b) 
   require(a.device() == b.device(), op,
           "operands are on different devices, {} ({}) and {} ({}); move one with to()", a.device(),
           a.shape(), b.device(), b.shape());
+}
+
+int64_t find_out_of_range(const Tensor& index, int64_t bound) {
+  if (index.numel() == 0) return -1;
+  const std::optional<IntRange> range = index.storage().known_range();
+  if (range && range->lowest >= 0 && range->highest < bound) return -1;
+  const Tensor dense = contiguous(index);
+  return index.backend().find_out_of_range(dense.view(), bound);
 }
 
 void require_floating(std::string_view op, const Tensor& x) {

@@ -125,4 +125,8 @@ void require_same_dtype(std::string_view op, const Tensor& a, const Tensor& b);
 void require_same_device(std::string_view op, const Tensor& a, const Tensor& b);
 void require_floating(std::string_view op, const Tensor& x);
 
+// The position, in row-major order, of the first value of i32 `index` outside of [0, bound), or -1.
+// Looks at the values only where the storage's known_range() does not answer.
+int64_t find_out_of_range(const Tensor& index, int64_t bound);
+
 }  // namespace tapir

@@ -10,6 +10,7 @@
 // bit, whatever the number of threads.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -43,7 +44,8 @@ struct AdamWTensor {
 
 struct AdamWConstants {
   double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
-  int64_t step = 1;  // counted from 1; the bias corrections are 1 - beta^step
+  int64_t step = 1;      // counted from 1; the bias corrections are 1 - beta^step
+  ConstView guard = {};  // f64 scalar: unless it is finite, nothing is changed; or no data
 };
 
 struct SgdTensor {
@@ -57,6 +59,7 @@ struct SgdConstants {
   double momentum = 0;
   bool nesterov = false;
   bool first_step = false;  // the velocity starts as the gradient itself
+  ConstView guard = {};     // as AdamW's
 };
 
 class Backend {
@@ -69,6 +72,10 @@ class Backend {
   virtual void synchronize() const = 0;
   virtual void copy_from_host(const void* host, void* device, size_t bytes) const = 0;
   virtual void copy_to_host(const void* device, void* host, size_t bytes) const = 0;
+  // Calls `work` and runs what it asks for as one unit, where the device knows such: a GPU is then
+  // told of hundreds of kernels at once. `work` must not exchange anything with the host, which is
+  // an Error there; the units of two calls may differ.
+  virtual void run_as_one(const std::function<void()>& work) const { work(); }
 
   // Elementwise. All strided, and outputs may be strided too.
   virtual void copy(ConstView x, View out) const = 0;  // converts between any two dtypes
@@ -171,8 +178,12 @@ class Backend {
   // Sutskever et al. 2013 (momentum as PyTorch has it).
   virtual void adamw(std::span<const AdamWTensor> tensors, const AdamWConstants& c) const = 0;
   virtual void sgd(std::span<const SgdTensor> tensors, const SgdConstants& c) const = 0;
-  // The sum of squares of every element of every tensor, in f64.
-  virtual double sum_of_squares(std::span<const ConstView> tensors) const = 0;
+  // The sum of squares of every element of every tensor; out is an f64 scalar.
+  virtual void sum_of_squares(std::span<const ConstView> tensors, View out) const = 0;
+  // Multiplies every tensor in place by max_norm / (norm + 1e-6) where norm, the root of the f64
+  // scalar `squares`, is finite and above max_norm. Source: Pascanu, Mikolov and Bengio 2013.
+  virtual void limit_norm(std::span<const View> tensors, ConstView squares,
+                          double max_norm) const = 0;
 };
 
 // Whether matmul can read a matrix of these strides without a copy.

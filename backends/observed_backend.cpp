@@ -246,10 +246,17 @@ void ObservedBackend::sgd(std::span<const SgdTensor> tensors, const SgdConstants
   observe("sgd", elements(tensors, of_parameter), [&] { inner_.sgd(tensors, c); });
 }
 
-double ObservedBackend::sum_of_squares(std::span<const ConstView> tensors) const {
+void ObservedBackend::sum_of_squares(std::span<const ConstView> tensors, View out) const {
   const auto itself = [](const ConstView& tensor) { return tensor; };
-  return observe("sum_of_squares", 2 * elements(tensors, itself),
-                 [&] { return inner_.sum_of_squares(tensors); });
+  observe("sum_of_squares", 2 * elements(tensors, itself),
+          [&] { inner_.sum_of_squares(tensors, out); });
+}
+
+void ObservedBackend::limit_norm(std::span<const View> tensors, ConstView squares,
+                                 double max_norm) const {
+  const auto itself = [](const View& tensor) { return ConstView(tensor); };
+  observe("limit_norm", elements(tensors, itself),
+          [&] { inner_.limit_norm(tensors, squares, max_norm); });
 }
 
 }  // namespace tapir

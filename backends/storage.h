@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "backends/device.h"
@@ -29,6 +30,11 @@ class Allocator {
   virtual void reset_peak() = 0;
 };
 
+// Bounds of i32 values.
+struct IntRange {
+  int32_t lowest = 0, highest = 0;
+};
+
 // One block, shared by all tensors that are views of it.
 class Storage {
  public:
@@ -51,6 +57,14 @@ class Storage {
   uint64_t version() const { return version_; }
   void bump_version() { ++version_; }
 
+  // Bounds of the i32 values that the host put here, for as long as nobody writes others. To ask a
+  // GPU for them would make the host wait for all the work that it has queued.
+  void remember_range(IntRange range) { range_ = {range, version_}; }
+  std::optional<IntRange> known_range() const {
+    if (!range_ || range_->second != version_) return std::nullopt;
+    return range_->first;
+  }
+
  private:
   Allocator* allocator_ = nullptr;  // null: the memory is the owner's
   std::shared_ptr<const void> owner_;
@@ -58,6 +72,7 @@ class Storage {
   size_t bytes_;
   void* data_;
   uint64_t version_ = 0;
+  std::optional<std::pair<IntRange, uint64_t>> range_;  // and the version that it holds for
 };
 
 }  // namespace tapir

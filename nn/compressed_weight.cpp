@@ -83,7 +83,7 @@ Tensor CompressedWeight::rows(const Tensor& ids) const {
   require_unrecorded();
   require(ids.dtype() == DType::i32, kOp, "ids must be i32, got {}", ids.dtype());
   const Tensor dense = contiguous(ids);
-  const int64_t bad = ids.backend().find_out_of_range(dense.view(), matrix_.rows);
+  const int64_t bad = find_out_of_range(ids, matrix_.rows);
   require(bad < 0, kOp, "an id at position {} of {} is outside of [0, {})", bad, ids.shape(),
           matrix_.rows);
   Shape shape = ids.shape();

@@ -18,7 +18,7 @@ AdamW::AdamW(const std::vector<NamedTensor>& parameters, const AdamWOptions& opt
           "eps is {}, must be finite and at least 0", options.eps);
 }
 
-void AdamW::update(const std::vector<size_t>& active) {
+void AdamW::update(const std::vector<size_t>& active, ConstView guard) {
   const std::vector<Tensor> grads = dense_grads(active);
   std::vector<AdamWTensor> tensors;
   for (const size_t i : active) {
@@ -38,6 +38,7 @@ void AdamW::update(const std::vector<size_t>& active) {
   constants.beta2 = options_.beta2;
   constants.eps = options_.eps;
   constants.step = steps();
+  constants.guard = guard;
   backend().adamw(tensors, constants);
 }
 

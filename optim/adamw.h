@@ -25,7 +25,7 @@ class AdamW : public Optimizer {
 
  private:
   std::vector<const Buffers*> buffers() const override { return {&m_, &v_}; }
-  void update(const std::vector<size_t>& active) override;
+  void update(const std::vector<size_t>& active, ConstView guard) override;
 
   AdamWOptions options_;
   Buffers m_, v_;

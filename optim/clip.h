@@ -11,8 +11,15 @@ namespace tapir::optim {
 // not finite is an Error naming the first bad parameter.
 double grad_norm(const std::vector<NamedTensor>& parameters);
 
-// Scales every gradient by max_norm / (norm + 1e-6) if the norm exceeds max_norm, which is
-// above 0. Returns the norm before clipping.
+// Scales every gradient in place by max_norm / (norm + 1e-6) if the norm exceeds max_norm, which
+// is above 0. Returns the norm before clipping.
 double clip_grad_norm(const std::vector<NamedTensor>& parameters, double max_norm);
+
+// The two steps of it for who does not want to wait for a GPU: the square of the norm as an f64
+// scalar, on the device of the parameters (of which there must be one), and the scaling, which
+// leaves gradients alone where it is not finite.
+Tensor squared_grad_norm(const std::vector<NamedTensor>& parameters);
+void limit_grad_norm(const std::vector<NamedTensor>& parameters, const Tensor& squared_norm,
+                     double max_norm);
 
 }  // namespace tapir::optim

@@ -95,16 +95,23 @@ void Optimizer::set_lr(double lr) {
   lr_ = lr;
 }
 
-void Optimizer::step() {
+void Optimizer::step(const Tensor& guard) {
   require(!Tape::recording(), kind_,
           "would write to parameters while a tape records; run backward first, or end its scope");
   std::vector<size_t> active;
   for (size_t i = 0; i < slots_.size(); ++i)
     if (slots_[i].param.grad().defined()) active.push_back(i);
   require(!active.empty(), kind_, "no parameter has a gradient; run backward before step");
+  ConstView guard_view;
+  if (guard.defined()) {
+    require(guard.numel() == 1 && guard.dtype() == DType::f64, kind_,
+            "the guard is {} {}, must be one f64", guard.dtype(), guard.shape());
+    require_same_device(kind_, slots_.front().param, guard);
+    guard_view = guard.view();
+  }
   for (const size_t i : active) refresh_master(slots_[i]);
   ++steps_;
-  update(active);
+  update(active, guard_view);
   for (const size_t i : active) {
     Storage& storage = slots_[i].param.storage();
     storage.bump_version();

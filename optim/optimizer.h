@@ -37,8 +37,10 @@ class Optimizer {
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  // One update from the gradients. None at all, or a recording tape, is an Error.
-  void step();
+  // One update from the gradients. None at all, or a recording tape, is an Error. With a `guard`,
+  // an f64 scalar on the parameters' device, nothing is changed unless it is finite, and nobody
+  // waits to know.
+  void step(const Tensor& guard = {});
   void zero_grad();
 
   double lr() const { return lr_; }
@@ -71,8 +73,8 @@ class Optimizer {
     std::vector<Tensor> tensors;
   };
   virtual std::vector<const Buffers*> buffers() const = 0;
-  // Updates the slots listed in `active`; steps() already counts this step.
-  virtual void update(const std::vector<size_t>& active) = 0;
+  // Updates the slots listed in `active`, if the guard allows; steps() already counts this step.
+  virtual void update(const std::vector<size_t>& active, ConstView guard) = 0;
 
   Buffers make_buffers(std::string_view name) const;  // zeros
   // The gradients of those slots, as kernels need them.

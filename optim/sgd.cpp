@@ -16,7 +16,7 @@ std::vector<const Optimizer::Buffers*> Sgd::buffers() const {
   return {&velocity_};
 }
 
-void Sgd::update(const std::vector<size_t>& active) {
+void Sgd::update(const std::vector<size_t>& active, ConstView guard) {
   const std::vector<Tensor> grads = dense_grads(active);
   std::vector<SgdTensor> tensors;
   for (const size_t i : active) {
@@ -34,6 +34,7 @@ void Sgd::update(const std::vector<size_t>& active) {
   constants.momentum = options_.momentum;
   constants.nesterov = options_.nesterov;
   constants.first_step = steps() == 1;
+  constants.guard = guard;
   backend().sgd(tensors, constants);
 }
 

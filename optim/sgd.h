@@ -23,7 +23,7 @@ class Sgd : public Optimizer {
 
  private:
   std::vector<const Buffers*> buffers() const override;
-  void update(const std::vector<size_t>& active) override;
+  void update(const std::vector<size_t>& active, ConstView guard) override;
 
   SgdOptions options_;
   Buffers velocity_;  // empty without momentum

@@ -1,8 +1,10 @@
 // AdamW against PyTorch and against the formula; groups, master weights, saved state, errors.
 #include "optim/adamw.h"
 
+#include <cmath>
 #include <filesystem>
 
+#include "optim/sgd.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/optimizers.h"
 
@@ -106,6 +108,25 @@ TEST(AdamW, ParametersWithoutGradientStay) {
   optimizer.step();
   EXPECT_NE(used.item(), 1.0);
   EXPECT_EQ(idle.item(), 1.0);
+}
+
+TEST(AdamW, AGuardThatIsNotFiniteChangesNothing) {
+  const Tensor w = leaf({1.0, 2.0}, {2});
+  AdamW adamw({{"w", w}}, {.lr = 0.1});
+  Sgd sgd({{"w", w}}, {.lr = 0.1, .momentum = 0.9});
+  w.set_grad(Tensor::ones({2}, DType::f64));
+  for (Optimizer* optimizer : {static_cast<Optimizer*>(&adamw), static_cast<Optimizer*>(&sgd)}) {
+    const std::vector<double> before = w.to_vector();
+    optimizer->step(Tensor::scalar(NAN, DType::f64));
+    EXPECT_EQ(w.to_vector(), before);
+    for (const auto& [name, tensor] : optimizer->state_dict()) {
+      if (name == "optim.step") continue;
+      EXPECT_EQ(tensor.to_vector(), std::vector<double>(2)) << name;
+    }
+    optimizer->step(Tensor::scalar(1.0, DType::f64));
+    EXPECT_NE(w.to_vector(), before);
+    expect_error([&] { optimizer->step(Tensor::scalar(1.0)); }, {"the guard is f32 []"});
+  }
 }
 
 TEST(AdamW, StridedGradientsAreReadInOrder) {

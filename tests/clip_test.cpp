@@ -1,6 +1,7 @@
 // Gradient clipping against PyTorch, and its errors.
 #include "optim/clip.h"
 
+#include <cmath>
 #include <limits>
 
 #include "tests/support/expect_error.h"
@@ -58,6 +59,25 @@ TEST(Clip, ParametersWithoutGradientCountAsZero) {
   const Tensor idle = Tensor::zeros({3}).set_requires_grad();
   EXPECT_EQ(clip_grad_norm({{"idle", idle}}, 1.0), 0.0);
   EXPECT_FALSE(idle.grad().defined());
+}
+
+TEST(Clip, InTwoStepsGivesTheSame) {
+  const StateDict grads{{"a", Tensor::from({3.0, -1.0}, {2})}, {"b", Tensor::from({4.0}, {1})}};
+  const std::vector<NamedTensor> at_once = with_grads(grads), in_steps = with_grads(grads);
+  const double norm = clip_grad_norm(at_once, 2.0);
+  const Tensor squared_norm = squared_grad_norm(in_steps);
+  EXPECT_DOUBLE_EQ(squared_norm.item(), norm * norm);
+  limit_grad_norm(in_steps, squared_norm, 2.0);
+  for (size_t i = 0; i < 2; ++i)
+    EXPECT_EQ(in_steps[i].tensor.grad().to_vector(), at_once[i].tensor.grad().to_vector());
+}
+
+TEST(Clip, InTwoStepsLeavesNonFiniteGradientsAlone) {
+  const std::vector<NamedTensor> parameters = with_grads({{"a", Tensor::from({9.0, NAN}, {2})}});
+  const Tensor squared_norm = squared_grad_norm(parameters);
+  EXPECT_TRUE(std::isnan(squared_norm.item()));
+  limit_grad_norm(parameters, squared_norm, 1.0);
+  EXPECT_EQ(parameters[0].tensor.grad().to_vector()[0], 9.0);
 }
 
 TEST(Clip, NonFiniteNormNamesTheParameter) {

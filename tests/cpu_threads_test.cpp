@@ -133,10 +133,13 @@ std::vector<Bytes> run_optimizers(const Backend& b) {
   const std::vector<SgdTensor> sgd = {{q, g, velocity, {}, 1e-2, 0.1}};
   b.sgd(sgd, {0.9, true, false});
   const std::vector<ConstView> both = {p, q};
-  const double norm = b.sum_of_squares(both);
-  const auto* bytes = reinterpret_cast<const std::byte*>(&norm);
-  return {p.bytes(), m.bytes(),        v.bytes(),
-          q.bytes(), velocity.bytes(), {bytes, bytes + sizeof(norm)}};
+  const Array squares({}, DType::f64);
+  b.sum_of_squares(both, squares);
+  const Array clipped = floats(shape, 26);
+  const View to_clip = clipped;
+  b.limit_norm({&to_clip, 1}, squares, 0.5);
+  return {p.bytes(),        m.bytes(),       v.bytes(),      q.bytes(),
+          velocity.bytes(), squares.bytes(), clipped.bytes()};
 }
 
 const NamedKernel kKernels[] = {{"matmul", run_matmul},           {"attention", run_attention},

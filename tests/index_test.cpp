@@ -91,6 +91,21 @@ TEST(IndexSelect, TakesRowsOfAnyAxis) {
   expect_tensor(index_select(Tensor::zeros({0, 3}), 0, Tensor::zeros({0}, DType::i32)), {0, 3}, {});
 }
 
+TEST(Embedding, TrustsWhatTheHostKnowsOfTheIdsUntilTheyChange) {
+  const std::vector<int32_t> values = {2, 0, 1};
+  Tensor ids = Tensor::from(std::span(values), {3});
+  const auto range = ids.storage().known_range();
+  ASSERT_TRUE(range.has_value());
+  EXPECT_EQ(range->lowest, 0);
+  EXPECT_EQ(range->highest, 2);
+  EXPECT_EQ(find_out_of_range(ids, 3), -1);
+  EXPECT_EQ(find_out_of_range(ids, 2), 0);
+  ids.fill_(7);
+  EXPECT_FALSE(ids.storage().known_range().has_value());
+  EXPECT_EQ(find_out_of_range(slice(ids, 0, 1, 3), 3), 0);
+  expect_error([&] { embedding(Tensor::zeros({3, 2}), ids); }, {"embedding: id 7 at position"});
+}
+
 TEST(IndexErrors, PositionsOutOfRangeNameValuePlaceAndBound) {
   const Tensor x = counting({2, 3});
   expect_error(

@@ -13,7 +13,7 @@
 namespace tapir::app {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kBenchExamples = R"(Examples:
   tapir bench
   tapir bench machine gemm
   tapir bench train --layers 6 --d-model 384 --heads 6 --context 256 --batch 16 --vocab 10000
@@ -84,7 +84,7 @@ void add_bench_command(CLI::App& program, Action& chosen) {
       "bench", "Measure kernels, training and generation against what the machine can do");
   command->add_option("parts", options->names,
                       "machine, gemm, attention, kernels, train, generate, tokenize; nothing: all");
-  set_action(*command, options, settings(*options), kExamples, bench, chosen);
+  set_action(*command, options, settings(*options), kBenchExamples, bench, chosen);
 }
 
 }  // namespace tapir::app

@@ -13,7 +13,7 @@
 namespace tapir::app {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kEvalExamples = R"(Examples:
   tapir eval runs/book
   tapir eval runs/book --data other.txt
   tapir eval runs/book --data other.txt --stride 16 --per-token
@@ -123,7 +123,7 @@ void add_eval_command(CLI::App& program, Action& chosen) {
   CLI::App* command =
       program.add_subcommand("eval", "Measure how well a trained model predicts a text");
   command->add_option("run", options->run, "Folder of a run, or of one checkpoint")->required();
-  set_action(*command, options, settings(*options), kExamples, evaluate, chosen);
+  set_action(*command, options, settings(*options), kEvalExamples, evaluate, chosen);
 }
 
 }  // namespace tapir::app

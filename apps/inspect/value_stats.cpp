@@ -46,7 +46,9 @@ double l2_norm(const Tensor& x) {
   const NoGrad pause;
   const Tensor dense = contiguous(detach(x));
   const ConstView view = dense.view();
-  return std::sqrt(dense.backend().sum_of_squares({&view, 1}));
+  Tensor squares = Tensor::empty({}, DType::f64, x.device());
+  dense.backend().sum_of_squares({&view, 1}, squares.view());
+  return std::sqrt(squares.item());
 }
 
 }  // namespace tapir::app

@@ -22,7 +22,7 @@ double seconds_between(std::chrono::steady_clock::time_point begin,
 // Reading results and optimizer steps happen between operations.
 bool belongs_to_no_operation(std::string_view kernel) {
   return kernel == "copy_to_host" || kernel == "copy_from_host" || kernel == "adamw" ||
-         kernel == "sgd" || kernel == "sum_of_squares";
+         kernel == "sgd" || kernel == "sum_of_squares" || kernel == "limit_norm";
 }
 
 }  // namespace

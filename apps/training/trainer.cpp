@@ -57,7 +57,9 @@ Trainer::Trainer(const RunConfig& config, const Dataset& data, Device device)
       schedule_(config.schedule()),
       sampler_(data.train, "training", config.model.context, config.data.sampling,
                seed_for(config, Purpose::batches)),
-      validation_(make_validation(config, data)) {
+      validation_(make_validation(config, data)),
+      positions_(Tensor::arange(config.model.context, DType::i32, device)),
+      health_(Tensor::zeros({}, DType::f64, device)) {
   state_.dropout = Generator(seed_for(config, Purpose::dropout));
   state_.data.seed = sampler_.seed();
 }
@@ -74,75 +76,118 @@ void Trainer::restore(const std::filesystem::path& checkpoint) {
 StopReason Trainer::run(TrainingObserver& observer) {
   const DetectAnomaly anomaly(config_.training.detect_anomaly);
   while (state_.step < config_.training.steps) {
-    StepReport report = train_step();
-    if (evaluation_due()) evaluate(report);
-    observer.step_done(report);
+    begin_step();
+    if (!must_finish()) continue;
+    for (StepReport& report : finish_steps()) {
+      if (report.step == state_.step && evaluation_due()) evaluate(report);
+      observer.step_done(report);
+    }
     if (StopSignals::stop_requested()) return StopReason::interrupted;
     if (out_of_patience()) return StopReason::no_improvement;
   }
   return StopReason::finished;
 }
 
-StepReport Trainer::train_step() {
-  const Clock::time_point start = Clock::now();
-  StepReport report;
-  report.step = state_.step + 1;
-  report.lr = schedule_.at(report.step);
-  DetectAnomaly::set_step(report.step);
-
-  const Generator dropout_before = state_.dropout;
-  report.loss = accumulate_gradients(state_.dropout);
-  if (!std::isfinite(report.loss)) explain_nonfinite("loss", dropout_before);
-  try {
-    report.grad_norm = clip_gradients();
-  } catch (const Error&) {
-    explain_nonfinite("gradient", dropout_before);
-  }
-  optimizer_.set_lr(report.lr);
-  optimizer_.step();
-  optimizer_.zero_grad();
-
-  state_.step = report.step;
+// Asks the device for a step. What it measures is read later, so that the device need not wait for
+// the host to ask for the next one.
+void Trainer::begin_step() {
+  if (open_.empty()) opened_ = Clock::now();
+  OpenStep& step = open_.emplace_back();
+  step.before = state_;
+  step.lr = schedule_.at(state_.step + 1);
+  DetectAnomaly::set_step(state_.step + 1);
+  const std::vector<Batch> batches = next_batches();
+  const auto work = [&] {
+    step.loss = accumulate_gradients(batches, state_.dropout);
+    update_weights(step);
+  };
+  // Targets that do not count, and looking for values that are not finite, need the host.
+  const bool by_itself = warm_ && !config_.training.detect_anomaly &&
+                         std::all_of(batches.begin(), batches.end(), [](const Batch& batch) {
+                           return batch.counted == batch.targets.numel();
+                         });
+  by_itself ? health_.backend().run_as_one(work) : work();
+  ++state_.step;
   state_.data.windows += windows_per_step();
-  const double seconds = seconds_since(start);
-  report.tokens_per_s = static_cast<double>(tokens_per_step()) / seconds;
-  report.seconds = state_.seconds += seconds;
-  return report;
 }
 
-// Adds up the gradients of the mean loss over all tokens that the micro-batches of a step predict.
-double Trainer::accumulate_gradients(Generator& dropout) {
+void Trainer::update_weights(OpenStep& step) {
+  step.squared_norm = optim::squared_grad_norm(parameters_);
+  if (config_.optimizer.clip > 0)
+    optim::limit_grad_norm(parameters_, step.squared_norm, config_.optimizer.clip);
+  health_ = health_ + (step.loss + step.squared_norm) * 0.0;
+  optimizer_.set_lr(step.lr);
+  optimizer_.step(health_);
+  optimizer_.zero_grad();
+}
+
+// Whether somebody needs what the last step measured, or enough steps are open.
+bool Trainer::must_finish() const {
+  constexpr size_t kStepsAhead = 16;
+  return device_ == kCpu || open_.size() >= kStepsAhead || evaluation_due() ||
+         due(state_.step, config_.output.save_every) ||
+         due(state_.step, config_.output.sample_every) || state_.step == config_.training.steps ||
+         StopSignals::stop_requested();
+}
+
+// Reads what the open steps measured. They are taken to have lasted equally long.
+std::vector<StepReport> Trainer::finish_steps() {
+  std::vector<StepReport> reports;
+  for (const OpenStep& step : open_) {
+    StepReport& report = reports.emplace_back();
+    report.step = step.before.step + 1;
+    report.lr = step.lr;
+    report.loss = step.loss.item();
+    if (!std::isfinite(report.loss)) explain_nonfinite("loss", step.before);
+    report.grad_norm = std::sqrt(step.squared_norm.item());
+    if (!std::isfinite(report.grad_norm)) explain_nonfinite("gradient", step.before);
+  }
+  const double seconds = seconds_since(opened_) / static_cast<double>(open_.size());
+  for (StepReport& report : reports) {
+    report.tokens_per_s = static_cast<double>(tokens_per_step()) / seconds;
+    report.seconds = state_.seconds += seconds;
+  }
+  open_.clear();
+  warm_ = true;
+  return reports;
+}
+
+// The micro-batches of the step after state_.step.
+std::vector<Batch> Trainer::next_batches() const {
   const TrainingConfig& training = config_.training;
-  nn::ForwardContext context;
-  context.dropout = config_.model.dropout > 0 ? &dropout : nullptr;
-  context.checkpoint = training.checkpoint_activations;
   std::vector<Batch> batches;
-  int64_t counted = 0;
   for (int64_t part = 0; part < training.accumulate; ++part) {
     const int64_t first = training.overfit_one_batch ? 0 : state_.data.windows;
     batches.push_back(sampler_.batch(first + part * training.batch, training.batch, device_));
-    counted += batches.back().counted;
   }
-  double loss = 0;
+  return batches;
+}
+
+// Adds up the gradients of the mean loss over all tokens that the batches predict, and returns that
+// loss: an f64 scalar.
+Tensor Trainer::accumulate_gradients(const std::vector<Batch>& batches, Generator& dropout) const {
+  nn::ForwardContext context;
+  context.positions = positions_;
+  context.dropout = config_.model.dropout > 0 ? &dropout : nullptr;
+  context.checkpoint = config_.training.checkpoint_activations;
+  int64_t counted = 0;
+  for (const Batch& batch : batches) counted += batch.counted;
+  Tensor loss = Tensor::zeros({}, DType::f64, device_);
   for (const Batch& batch : batches) {
     Tape tape;
     const Tensor logits = model_(batch.inputs, context);
     const Tensor part_loss = cross_entropy(logits, batch.targets, Reduction::sum, kIgnored) /
                              static_cast<double>(counted);
     tape.backward(part_loss);
-    loss += part_loss.item();
+    loss = loss + to(detach(part_loss), DType::f64);
   }
   return loss;
 }
 
-double Trainer::clip_gradients() {
-  const double max_norm = config_.optimizer.clip;
-  return max_norm > 0 ? optim::clip_grad_norm(parameters_, max_norm)
-                      : optim::grad_norm(parameters_);
-}
-
-// Something was not finite in the step after state_.step: finds out what came first.
-void Trainer::explain_nonfinite(std::string_view what, Generator dropout) {
+// Something was not finite in the step after `before`: finds out what came first. The weights are
+// still those from before it.
+void Trainer::explain_nonfinite(std::string_view what, const TrainingState& before) {
+  state_ = before;
   const int64_t step = state_.step + 1;
   constexpr std::string_view kAdvice = "lower --lr or --clip, or look with --detect-anomaly";
   for (const NamedTensor& parameter : parameters_) {
@@ -153,10 +198,10 @@ void Trainer::explain_nonfinite(std::string_view what, Generator dropout) {
   std::string first_bad = "each value by itself is finite, their sum is not";
   try {
     // The same step again, looking at every value.
-    optimizer_.zero_grad();
     const DetectAnomaly anomaly;
-    accumulate_gradients(dropout);
-    clip_gradients();
+    DetectAnomaly::set_step(step);
+    accumulate_gradients(next_batches(), state_.dropout);
+    optim::grad_norm(parameters_);
   } catch (const Error& error) {
     first_bad = error.what();
   }
@@ -181,7 +226,7 @@ void Trainer::evaluate(StepReport& report) {
 
 bool Trainer::evaluation_due() const {
   if (!validation_) return false;
-  return state_.step % config_.training.eval_every == 0 || state_.step == config_.training.steps;
+  return due(state_.step, config_.training.eval_every) || state_.step == config_.training.steps;
 }
 
 bool Trainer::out_of_patience() const {
@@ -197,7 +242,7 @@ double Trainer::time_one_step() {
   for (int pass = 0; pass < 4 && spent < kBudget; ++pass) {
     Generator dropout = state_.dropout;
     const Clock::time_point start = Clock::now();
-    accumulate_gradients(dropout);
+    accumulate_gradients(next_batches(), dropout).item();
     optimizer_.zero_grad();
     const double seconds = seconds_since(start);
     fastest = std::min(fastest, seconds);

@@ -60,11 +60,22 @@ class Trainer {
  private:
   using Clock = std::chrono::steady_clock;
 
-  StepReport train_step();
-  double accumulate_gradients(Generator& dropout);
+  // A step that the device may still be busy with. Its loss and the square of its gradient's norm
+  // are f64 scalars there, which nobody has read yet.
+  struct OpenStep {
+    TrainingState before;
+    double lr = 0;
+    Tensor loss, squared_norm;
+  };
+
+  void begin_step();
+  bool must_finish() const;
+  std::vector<StepReport> finish_steps();
+  std::vector<Batch> next_batches() const;
+  Tensor accumulate_gradients(const std::vector<Batch>& batches, Generator& dropout) const;
+  void update_weights(OpenStep& step);
   int64_t windows_per_step() const;
-  double clip_gradients();
-  [[noreturn]] void explain_nonfinite(std::string_view what, Generator dropout);
+  [[noreturn]] void explain_nonfinite(std::string_view what, const TrainingState& before);
   void evaluate(StepReport& report);
   bool evaluation_due() const;
   bool out_of_patience() const;
@@ -78,6 +89,12 @@ class Trainer {
   WindowSampler sampler_;
   std::optional<Validation> validation_;
   TrainingState state_;
+  Tensor positions_;  // of a window's tokens
+  // 0, or NaN since a loss or gradient was not finite: from then on no step changes anything.
+  Tensor health_;
+  std::vector<OpenStep> open_;
+  Clock::time_point opened_;  // the first of them
+  bool warm_ = false;         // a step was finished, so kernels are loaded and memory is there
 };
 
 }  // namespace tapir::app

@@ -15,10 +15,6 @@
 namespace tapir::app {
 namespace {
 
-bool due(int64_t step, int64_t interval) {
-  return interval > 0 && step % interval == 0;
-}
-
 // The text with a mark in front of each line.
 std::string quote_lines(std::string_view text) {
   std::string quoted = "  | ";

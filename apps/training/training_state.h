@@ -25,4 +25,9 @@ struct TrainingState {
   int64_t evaluations_since_best = 0;
 };
 
+// Whether something that happens every `interval` steps (0: never) happens after this one.
+inline bool due(int64_t step, int64_t interval) {
+  return interval > 0 && step % interval == 0;
+}
+
 }  // namespace tapir::app

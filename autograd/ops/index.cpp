@@ -11,10 +11,9 @@ void require_index(std::string_view op, const Tensor& index) {
 
 void require_in_range(std::string_view op, std::string_view what, const Tensor& index,
                       int64_t bound, std::string_view bound_name) {
-  const Tensor dense = contiguous(index);
-  const int64_t bad = index.backend().find_out_of_range(dense.view(), bound);
+  const int64_t bad = find_out_of_range(index, bound);
   if (bad < 0) return;
-  const int32_t value = reshape(dense, {dense.numel()}).to_ints()[static_cast<size_t>(bad)];
+  const int32_t value = index.to_ints()[static_cast<size_t>(bad)];
   fail(op, "{} {} at position {} is outside [0, {}); {} is {}", what, value,
        coordinates(index.shape(), bad), bound, bound_name, bound);
 }

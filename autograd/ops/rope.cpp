@@ -26,10 +26,9 @@ Tensor rope(const Tensor& x, const Tensor& cos, const Tensor& sin, const Tensor&
           "positions are {} but x is {}; they must be [{}] or [{}, {}]", positions.shape(),
           x.shape(), time, batch, time);
   const Tensor at = contiguous(expand(positions, {batch, time}));
-  const int64_t bad = x.backend().find_out_of_range(at.view(), cos.size(0));
+  const int64_t bad = find_out_of_range(positions, cos.size(0));
   require(bad < 0, "rope", "position {} is outside [0, {}); max_seq_len is {}",
-          bad < 0 ? 0 : reshape(at, {at.numel()}).to_ints()[static_cast<size_t>(bad)], cos.size(0),
-          cos.size(0));
+          bad < 0 ? 0 : positions.to_ints()[static_cast<size_t>(bad)], cos.size(0), cos.size(0));
   if (reference::Composed::enabled()) return reference::rope(x, cos, sin, positions, layout);
   const Tensor c = contiguous(cos), s = contiguous(sin);
   const Shape four{batch, x.rank() == 4 ? x.size(1) : 1, time, width};

@@ -68,7 +68,8 @@ class CpuBackend final : public Backend {
   void dropout(ConstView x, double p, uint64_t seed, uint64_t offset, View out) const override;
   void adamw(std::span<const AdamWTensor> tensors, const AdamWConstants& c) const override;
   void sgd(std::span<const SgdTensor> tensors, const SgdConstants& c) const override;
-  double sum_of_squares(std::span<const ConstView> tensors) const override;
+  void sum_of_squares(std::span<const ConstView> tensors, View out) const override;
+  void limit_norm(std::span<const View> tensors, ConstView squares, double max_norm) const override;
 
  private:
   cpu::Isa isa_;

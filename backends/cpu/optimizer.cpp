@@ -98,9 +98,14 @@ void sgd_piece(const SgdTensor& tensor, const SgdConstants& c, int64_t begin, in
   }
 }
 
+bool forbids(ConstView guard) {
+  return guard.data != nullptr && !std::isfinite(*guard.as<double>());
+}
+
 }  // namespace
 
 void CpuBackend::adamw(std::span<const AdamWTensor> tensors, const AdamWConstants& c) const {
+  if (forbids(c.guard)) return;
   const std::vector<Piece> pieces =
       make_pieces(tensors.size(), [&](size_t i) { return tensors[i].param.numel(); });
   cpu::parallel_for(static_cast<int64_t>(pieces.size()), kPiece * 4, [&](int64_t i) {
@@ -112,6 +117,7 @@ void CpuBackend::adamw(std::span<const AdamWTensor> tensors, const AdamWConstant
 }
 
 void CpuBackend::sgd(std::span<const SgdTensor> tensors, const SgdConstants& c) const {
+  if (forbids(c.guard)) return;
   const std::vector<Piece> pieces =
       make_pieces(tensors.size(), [&](size_t i) { return tensors[i].param.numel(); });
   cpu::parallel_for(static_cast<int64_t>(pieces.size()), kPiece * 2, [&](int64_t i) {
@@ -122,7 +128,7 @@ void CpuBackend::sgd(std::span<const SgdTensor> tensors, const SgdConstants& c) 
   });
 }
 
-double CpuBackend::sum_of_squares(std::span<const ConstView> tensors) const {
+void CpuBackend::sum_of_squares(std::span<const ConstView> tensors, View out) const {
   const std::vector<Piece> pieces =
       make_pieces(tensors.size(), [&](size_t i) { return tensors[i].numel(); });
   std::vector<double> sums(pieces.size());
@@ -139,7 +145,26 @@ double CpuBackend::sum_of_squares(std::span<const ConstView> tensors) const {
   });
   double total = 0;
   for (double sum : sums) total += sum;
-  return total;
+  *out.as<double>() = total;
+}
+
+void CpuBackend::limit_norm(std::span<const View> tensors, ConstView squares,
+                            double max_norm) const {
+  const double norm = std::sqrt(*squares.as<double>());
+  if (!std::isfinite(norm) || norm <= max_norm) return;
+  const double scale = max_norm / (norm + 1e-6);
+  const std::vector<Piece> pieces =
+      make_pieces(tensors.size(), [&](size_t i) { return tensors[i].numel(); });
+  cpu::parallel_for(static_cast<int64_t>(pieces.size()), kPiece, [&](int64_t i) {
+    const Piece& piece = pieces[static_cast<size_t>(i)];
+    const View& tensor = tensors[piece.tensor];
+    dispatch_floating(tensor.dtype, "limit_norm", [&]<typename T>() {
+      T* x = tensor.as<T>();
+      const auto factor = static_cast<Accum<T>>(scale);
+#pragma omp simd
+      for (int64_t j = piece.begin; j < piece.end; ++j) x[j] = narrow<T>(widen(x[j]) * factor);
+    });
+  });
 }
 
 }  // namespace tapir::TAPIR_ISA

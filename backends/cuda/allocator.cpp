@@ -75,10 +75,29 @@ void StreamAllocator::deallocate(void* block, size_t bytes) noexcept {
   stats_.bytes_in_use -= static_cast<int64_t>(size);
   if (recycle_) {
     free_blocks_[size].push_back(block);
+  } else if (holding_) {
+    held_.emplace_back(block, size);
   } else {
-    cudaFree(block);
-    stats_.bytes_reserved -= static_cast<int64_t>(size);
+    give_back(block, size);
   }
+}
+
+void StreamAllocator::hold() {
+  std::lock_guard lock(mutex_);
+  holding_ = true;
+}
+
+void StreamAllocator::end_hold() noexcept {
+  std::lock_guard lock(mutex_);
+  holding_ = false;
+  for (const auto& [block, size] : held_) give_back(block, size);
+  held_.clear();
+}
+
+// cudaFree waits for the device, so no kernel still uses what is given back.
+void StreamAllocator::give_back(void* block, size_t size) noexcept {
+  cudaFree(block);
+  stats_.bytes_reserved -= static_cast<int64_t>(size);
 }
 
 Allocator::Stats StreamAllocator::stats() const {
@@ -91,11 +110,10 @@ void StreamAllocator::reset_peak() {
   stats_.peak_bytes = stats_.bytes_in_use;
 }
 
-// cudaFree waits for the device, so no kernel still uses what is given back.
 void StreamAllocator::release_free_blocks() noexcept {
+  if (holding_) return;
   for (auto& [size, blocks] : free_blocks_) {
-    for (void* block : blocks) cudaFree(block);
-    stats_.bytes_reserved -= static_cast<int64_t>(size * blocks.size());
+    for (void* block : blocks) give_back(block, size);
     blocks.clear();
   }
 }

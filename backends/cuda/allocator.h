@@ -3,6 +3,7 @@
 
 #include <map>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "backends/storage.h"
@@ -22,13 +23,20 @@ class StreamAllocator final : public Allocator {
   Stats stats() const override;
   void reset_peak() override;
 
+  // Between the two, nothing goes back to the driver: work that was asked for has not begun.
+  void hold();
+  void end_hold() noexcept;
+
  private:
   void* take_from_driver(size_t bytes);
+  void give_back(void* block, size_t size) noexcept;
   void release_free_blocks() noexcept;
 
   const bool recycle_;
   mutable std::mutex mutex_;
   std::map<size_t, std::vector<void*>> free_blocks_;  // by block size
+  bool holding_ = false;
+  std::vector<std::pair<void*, size_t>> held_;  // freed while holding, without recycling
   Stats stats_;
 };
 

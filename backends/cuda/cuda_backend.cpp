@@ -1,6 +1,7 @@
 #include "backends/cuda/cuda_backend.h"
 
 #include "backends/cuda/context.h"
+#include "backends/cuda/graph.h"
 #include "backends/plugin.h"
 
 namespace tapir::cuda {
@@ -18,11 +19,13 @@ Allocator& CudaBackend::allocator() const {
 }
 
 void CudaBackend::synchronize() const {
+  require_no_capture("waiting for the device");
   check(cudaStreamSynchronize(context().stream), "cudaStreamSynchronize");
 }
 
 void CudaBackend::copy_from_host(const void* host, void* device, size_t bytes) const {
   if (bytes == 0) return;
+  require_no_capture("reading from the host");
   check(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, context().stream),
         "cudaMemcpyAsync to the device");
 }
@@ -31,6 +34,7 @@ void CudaBackend::copy_from_host(const void* host, void* device, size_t bytes) c
 // before did wrong.
 void CudaBackend::copy_to_host(const void* device, void* host, size_t bytes) const {
   if (bytes == 0) return;
+  require_no_capture("writing to the host");
   check(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, context().stream),
         "cudaMemcpyAsync to the host");
   synchronize();

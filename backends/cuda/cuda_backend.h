@@ -13,6 +13,7 @@ class CudaBackend final : public Backend {
   void synchronize() const override;
   void copy_from_host(const void* host, void* device, size_t bytes) const override;
   void copy_to_host(const void* device, void* host, size_t bytes) const override;
+  void run_as_one(const std::function<void()>& work) const override;
   void copy(ConstView x, View out) const override;
   void fill(double value, View out) const override;
   void unary(UnaryOp op, ConstView x, double p, View out) const override;
@@ -60,7 +61,8 @@ class CudaBackend final : public Backend {
   void dropout(ConstView x, double p, uint64_t seed, uint64_t offset, View out) const override;
   void adamw(std::span<const AdamWTensor> tensors, const AdamWConstants& c) const override;
   void sgd(std::span<const SgdTensor> tensors, const SgdConstants& c) const override;
-  double sum_of_squares(std::span<const ConstView> tensors) const override;
+  void sum_of_squares(std::span<const ConstView> tensors, View out) const override;
+  void limit_norm(std::span<const View> tensors, ConstView squares, double max_norm) const override;
 };
 
 }  // namespace tapir::cuda

@@ -59,13 +59,19 @@ struct AdamWSlot {
 
 struct AdamWFactors {
   double beta1, beta2, inverse_root, eps;
+  const double* guard;
 };
+
+__device__ bool forbids(const double* guard) {
+  return guard != nullptr && !std::isfinite(*guard);
+}
 
 // theta <- theta (1 - lr lambda) - lr mhat / (sqrt(vhat) + eps). Source: Loshchilov and Hutter
 // 2019, algorithm 2, in the order of operations that PyTorch uses.
 template <typename T>
 __global__ void adamw_kernel(const __grid_constant__ Group<AdamWSlot> group, AdamWFactors factors) {
   using A = Accum<T>;
+  if (forbids(factors.guard)) return;
   const AdamWSlot& slot = group.slot_of(blockIdx.x);
   T* param = static_cast<T*>(slot.param);
   const T* grad = static_cast<const T*>(slot.grad);
@@ -97,26 +103,33 @@ struct SgdSlot {
   double lr, weight_decay;
 };
 
+struct SgdFactors {
+  double momentum;
+  bool nesterov, first_step;
+  const double* guard;
+};
+
 // g <- g + lambda theta; velocity <- mu velocity + g; theta <- theta - lr velocity, or with
 // Nesterov's rule theta - lr (g + mu velocity).
 template <typename T>
-__global__ void sgd_kernel(const __grid_constant__ Group<SgdSlot> group, SgdConstants constants) {
+__global__ void sgd_kernel(const __grid_constant__ Group<SgdSlot> group, SgdFactors factors) {
   using A = Accum<T>;
+  if (forbids(factors.guard)) return;
   const SgdSlot& slot = group.slot_of(blockIdx.x);
   T* param = static_cast<T*>(slot.param);
   const T* grad = static_cast<const T*>(slot.grad);
   A* velocity = static_cast<A*>(slot.velocity);
   A* master = static_cast<A*>(slot.master);
   const A lr = static_cast<A>(slot.lr), decay = static_cast<A>(slot.weight_decay);
-  const A momentum = static_cast<A>(constants.momentum);
+  const A momentum = static_cast<A>(factors.momentum);
   for_own_elements(slot, [&](int64_t i) {
     const A theta = master == nullptr ? widen(param[i]) : master[i];
     const A g = widen(grad[i]) + decay * theta;
     A direction = g;
     if (velocity != nullptr) {
-      const A speed = constants.first_step ? g : momentum * velocity[i] + g;
+      const A speed = factors.first_step ? g : momentum * velocity[i] + g;
       velocity[i] = speed;
-      direction = constants.nesterov ? g + momentum * speed : speed;
+      direction = factors.nesterov ? g + momentum * speed : speed;
     }
     const A updated = theta - lr * direction;
     if (master != nullptr) master[i] = updated;
@@ -124,15 +137,15 @@ __global__ void sgd_kernel(const __grid_constant__ Group<SgdSlot> group, SgdCons
   });
 }
 
-struct SquaresSlot {
-  const void* x;
+struct NormSlot {
+  void* x;
   int64_t count, first_block;
 };
 
 // The sum of squares of each block's part, in f64.
 template <typename T>
-__global__ void squares_kernel(const __grid_constant__ Group<SquaresSlot> group, double* sums) {
-  const SquaresSlot& slot = group.slot_of(blockIdx.x);
+__global__ void squares_kernel(const __grid_constant__ Group<NormSlot> group, double* sums) {
+  const NormSlot& slot = group.slot_of(blockIdx.x);
   const T* x = static_cast<const T*>(slot.x);
   double sum = 0;
   for_own_elements(slot, [&](int64_t i) {
@@ -149,6 +162,17 @@ __global__ void total_kernel(const double* sums, int64_t count, double* total) {
   for (int64_t i = threadIdx.x; i < count; i += blockDim.x) sum += sums[i];
   sum = block_sum(sum);
   if (threadIdx.x == 0) *total = sum;
+}
+
+template <typename T>
+__global__ void limit_norm_kernel(const __grid_constant__ Group<NormSlot> group,
+                                  const double* squares, double max_norm) {
+  const double norm = std::sqrt(*squares);
+  if (!std::isfinite(norm) || norm <= max_norm) return;
+  const auto factor = static_cast<Accum<T>>(max_norm / (norm + 1e-6));
+  const NormSlot& slot = group.slot_of(blockIdx.x);
+  T* x = static_cast<T*>(slot.x);
+  for_own_elements(slot, [&](int64_t i) { x[i] = narrow<T>(widen(x[i]) * factor); });
 }
 
 // Collects the slots of the non-empty tensors of one dtype after another and calls
@@ -184,7 +208,8 @@ Grid grid_of(int64_t blocks) {
 void CudaBackend::adamw(std::span<const AdamWTensor> tensors, const AdamWConstants& c) const {
   const double step = static_cast<double>(c.step);
   const double correction = 1 - std::pow(c.beta1, step);
-  const AdamWFactors factors{c.beta1, c.beta2, 1 / std::sqrt(1 - std::pow(c.beta2, step)), c.eps};
+  const AdamWFactors factors{c.beta1, c.beta2, 1 / std::sqrt(1 - std::pow(c.beta2, step)), c.eps,
+                             c.guard.as<double>()};
   for_groups<AdamWSlot>(
       tensors, [](const AdamWTensor& t) { return t.param.dtype; },
       [&](const AdamWTensor& t) {
@@ -198,6 +223,7 @@ void CudaBackend::adamw(std::span<const AdamWTensor> tensors, const AdamWConstan
 }
 
 void CudaBackend::sgd(std::span<const SgdTensor> tensors, const SgdConstants& c) const {
+  const SgdFactors factors{c.momentum, c.nesterov, c.first_step, c.guard.as<double>()};
   for_groups<SgdSlot>(
       tensors, [](const SgdTensor& t) { return t.param.dtype; },
       [](const SgdTensor& t) {
@@ -206,30 +232,38 @@ void CudaBackend::sgd(std::span<const SgdTensor> tensors, const SgdConstants& c)
                        t.lr,          t.weight_decay};
       },
       [&]<typename T>(const Group<SgdSlot>& group) {
-        launch(sgd_kernel<T>, grid_of(group.blocks), group, c);
+        launch(sgd_kernel<T>, grid_of(group.blocks), group, factors);
       });
 }
 
-double CudaBackend::sum_of_squares(std::span<const ConstView> tensors) const {
+void CudaBackend::sum_of_squares(std::span<const ConstView> tensors, View out) const {
   int64_t blocks = 0;
   for (const ConstView& x : tensors) blocks += (x.numel() + kBlockElements - 1) / kBlockElements;
-  if (blocks == 0) return 0;
-  const Scratch scratch(static_cast<size_t>(blocks + 1) * sizeof(double));
+  const Scratch scratch(static_cast<size_t>(blocks) * sizeof(double));
   auto* sums = scratch.as<double>();
   int64_t done = 0;
-  for_groups<SquaresSlot>(
+  for_groups<NormSlot>(
       tensors, [](const ConstView& x) { return x.dtype; },
       [](const ConstView& x) {
-        return SquaresSlot{x.data, x.numel(), 0};
+        return NormSlot{const_cast<void*>(x.data), x.numel(), 0};  // read only here
       },
-      [&]<typename T>(const Group<SquaresSlot>& group) {
+      [&]<typename T>(const Group<NormSlot>& group) {
         launch(squares_kernel<T>, grid_of(group.blocks), group, sums + done);
         done += group.blocks;
       });
-  launch(total_kernel, grid_of(1), sums, blocks, sums + blocks);
-  double total = 0;
-  copy_to_host(sums + blocks, &total, sizeof(total));
-  return total;
+  launch(total_kernel, grid_of(1), sums, blocks, out.as<double>());
+}
+
+void CudaBackend::limit_norm(std::span<const View> tensors, ConstView squares,
+                             double max_norm) const {
+  for_groups<NormSlot>(
+      tensors, [](const View& x) { return x.dtype; },
+      [](const View& x) {
+        return NormSlot{x.data, x.numel(), 0};
+      },
+      [&]<typename T>(const Group<NormSlot>& group) {
+        launch(limit_norm_kernel<T>, grid_of(group.blocks), group, squares.as<double>(), max_norm);
+      });
 }
 
 }  // namespace tapir::cuda

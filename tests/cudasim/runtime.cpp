@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <cuda_runtime_api.h>
@@ -16,11 +17,23 @@
 #include "cudasim/scheduler.h"
 #include "cudasim/simulator.h"
 
+// What a stream was asked for during a capture.
+struct CUgraph_st {
+  std::vector<std::function<void()>> work;
+  bool valid = true;
+};
+struct CUgraphExec_st {
+  std::vector<std::function<void()>> work;
+};
+
 namespace cudasim {
 namespace {
 
+using Work = std::function<void()>;
+
 struct Stream {
-  std::deque<std::function<void()>> queue;
+  std::deque<Work> queue;
+  CUgraph_st* captured = nullptr;  // takes what is asked for, while it is there
 };
 
 // Never destroyed, like the device: tensors of static storage duration may outlive any object.
@@ -40,7 +53,7 @@ void drain(Stream& stream) {
   if (stream.queue.empty()) return;
   const DeviceAccess access;
   while (!stream.queue.empty()) {
-    const std::function<void()> work = std::move(stream.queue.front());
+    const Work work = std::move(stream.queue.front());
     stream.queue.pop_front();
     if (reported_error() == cudaSuccess) work();
   }
@@ -50,8 +63,12 @@ void drain_all() {
   for (Stream* stream : streams()) drain(*stream);
 }
 
-void push(cudaStream_t handle, std::function<void()> work) {
+void push(cudaStream_t handle, Work work) {
   Stream& stream = stream_of(handle);
+  if (stream.captured != nullptr) {
+    stream.captured->work.push_back(std::move(work));
+    return;
+  }
   stream.queue.push_back(std::move(work));
   if (!settings().lazy_streams) drain(stream);
 }
@@ -222,7 +239,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
   } else {
     push(stream, [=] { std::memmove(to, from, bytes); });
   }
-  if (kind == cudaMemcpyDeviceToHost && !is_pinned(to)) drain(stream_of(stream));
+  if (kind == cudaMemcpyDeviceToHost && !is_pinned(to)) return cudaStreamSynchronize(stream);
   return reported_error();
 }
 
@@ -243,8 +260,56 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  if (CUgraph_st* captured = stream_of(stream).captured) {
+    captured->valid = false;
+    return cudaErrorStreamCaptureUnsupported;
+  }
   drain(stream_of(stream));
   return reported_error();
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
+  if (stream_of(stream).captured != nullptr) return cudaErrorIllegalState;
+  stream_of(stream).captured = new CUgraph_st;
+  return reported_error();
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  *graph = std::exchange(stream_of(stream).captured, nullptr);
+  if (*graph == nullptr) return cudaErrorIllegalState;
+  if ((*graph)->valid) return reported_error();
+  delete std::exchange(*graph, nullptr);
+  return cudaErrorStreamCaptureInvalidated;
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
+                                 unsigned long long) {
+  *executable = new CUgraphExec_st{graph->work};
+  return cudaSuccess;
+}
+
+// The real one compares kernels too; that other numbers of them are refused must be enough here.
+cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph,
+                                cudaGraphExecUpdateResultInfo* result) {
+  *result = cudaGraphExecUpdateResultInfo{};
+  if (executable->work.size() != graph->work.size()) return cudaErrorGraphExecUpdateFailure;
+  executable->work = graph->work;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
+  for (const Work& work : executable->work) push(stream, work);
+  return reported_error();
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  delete graph;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
+  delete executable;
+  return cudaSuccess;
 }
 
 cudaError_t cudaDeviceSynchronize() {
