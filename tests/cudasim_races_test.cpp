@@ -22,7 +22,9 @@ class RaceTest : public CudaSimTest {
   void expect_wrong_or_race(const Result& expected, const Run& run) {
     EXPECT_EQ(run(false), expected);
     expect_race([&] { run(true); });
-    if (!cudasim::kFindsRaces) EXPECT_NE(run(true), expected);
+    if (!cudasim::kFindsRaces) {
+      EXPECT_NE(run(true), expected);
+    }
   }
 
   // The same for what no order of the simulator shows.

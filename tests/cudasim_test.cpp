@@ -78,15 +78,18 @@ TEST_F(SumTest, TheCorrectKernelPasses) {
 TEST_F(SumTest, MissingBarriersGiveWrongSumsOrRaces) {
   for (Fault fault : {Fault::missing_barrier, Fault::missing_barrier_in_loop}) {
     expect_race([&] { sum(fault); });
-    if (!cudasim::kFindsRaces && cudasim::settings().order != cudasim::Order::reverse)
+    if (!cudasim::kFindsRaces && cudasim::settings().order != cudasim::Order::reverse) {
       EXPECT_NE(sum(fault), 50.0f);
+    }
   }
 }
 
 TEST_F(SumTest, UninitialisedAndForeignMemoryIsNaN) {
   for (Fault fault : {Fault::past_shared, Fault::past_global}) {
     expect_bad_address([&] { sum(fault); });
-    if (!cudasim::kFindsBadAddresses) EXPECT_TRUE(std::isnan(sum(fault)));
+    if (!cudasim::kFindsBadAddresses) {
+      EXPECT_TRUE(std::isnan(sum(fault)));
+    }
   }
 }
 
@@ -285,7 +288,9 @@ TEST_F(CudaSimTest, FreedMemoryIsNaNOrABadAddress) {
     return out.read()[0];
   };
   expect_bad_address(read_freed);
-  if (!cudasim::kFindsBadAddresses) EXPECT_TRUE(std::isnan(read_freed()));
+  if (!cudasim::kFindsBadAddresses) {
+    EXPECT_TRUE(std::isnan(read_freed()));
+  }
 }
 
 void past_dynamic_kernel(float* out) {
@@ -300,7 +305,9 @@ TEST_F(CudaSimTest, BehindDynamicSharedMemoryIsNaNOrABadAddress) {
     return out.read()[0];
   };
   expect_bad_address(read_past_the_end);
-  if (!cudasim::kFindsBadAddresses) EXPECT_TRUE(std::isnan(read_past_the_end()));
+  if (!cudasim::kFindsBadAddresses) {
+    EXPECT_TRUE(std::isnan(read_past_the_end()));
+  }
 }
 
 TEST_F(CudaSimTest, TheHostCannotTouchDeviceMemory) {

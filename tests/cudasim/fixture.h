@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cudasim/simulator.h"
+#include "cudasim/cudasim.h"
 
 namespace cudasim {
 
@@ -74,7 +74,9 @@ class CudaSimTest : public testing::Test {
 
   // AddressSanitizer, or the check of array bounds, ends the process in `run`.
   static void expect_bad_address(const std::function<void()>& run) {
-    if constexpr (kFindsBadAddresses) EXPECT_DEATH(run(), "use-after-poison|out of bounds");
+    if constexpr (kFindsBadAddresses) {
+      EXPECT_DEATH(run(), "use-after-poison|out of bounds");
+    }
   }
 };
 
