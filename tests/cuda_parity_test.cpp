@@ -174,6 +174,7 @@ TEST_F(CudaTest, ReducesLongRowsAndColumns) {
   for (const Shape& shape : {Shape{2, 9000}, Shape{9000, 2}, Shape{3, 1, 5000, 2}}) {
     const Tensor x = normal(shape, DType::f64);
     for (int64_t axis = 0; axis < x.rank(); ++axis) {
+      if (shape[axis] < 1000) continue;  // the table of operations has short ones
       expect_same(x, 1e-12, [axis](const Tensor& y) { return sum(y, {axis}); });
       expect_same(x, 0, [axis](const Tensor& y) { return max(y, axis); });
       expect_same(to(x, DType::bf16), 0.01, [axis](const Tensor& y) { return sum(y, {axis}); });

@@ -15,13 +15,14 @@ using cudasim::CudaSimTest;
 constexpr int kThreads = 64, kTiles = 3;
 
 // Runs the correct version, and the faulty one for what it does wrong: its result differs in a
-// plain build, whatever the order of the threads.
+// plain build, whatever the order of the threads. The faulty one comes first: ThreadSanitizer keeps
+// four accesses for each eight bytes, and can miss a race on memory that has seen others.
 class RaceTest : public CudaSimTest {
  protected:
   template <typename Result, typename Run>
   void expect_wrong_or_race(const Result& expected, const Run& run) {
-    EXPECT_EQ(run(false), expected);
     expect_race([&] { run(true); });
+    EXPECT_EQ(run(false), expected);
     if (!cudasim::kFindsRaces) {
       EXPECT_NE(run(true), expected);
     }
@@ -30,8 +31,8 @@ class RaceTest : public CudaSimTest {
   // The same for what no order of the simulator shows.
   template <typename Result, typename Run>
   void expect_race_only(const Result& expected, const Run& run) {
-    EXPECT_EQ(run(false), expected);
     expect_race([&] { run(true); });
+    EXPECT_EQ(run(false), expected);
   }
 };
 
@@ -69,7 +70,8 @@ void copied_tile_kernel(const float* x, float* out, TileFault fault) {
 
 class TileTest : public RaceTest {
  protected:
-  void expect_found(void (*kernel)(const float*, float*, TileFault), int width) {
+  // For a kernel whose threads have `width` floats each in a tile.
+  void expect_found(void (*kernel)(const float*, float*, TileFault), int width, TileFault fault) {
     std::vector<float> x, expected(kThreads);
     for (int i = 0; i < kTiles * kThreads * width; ++i) x.push_back(static_cast<float>(i % 37));
     for (int i = 0; i < kThreads; ++i) {
@@ -78,23 +80,29 @@ class TileTest : public RaceTest {
             x[static_cast<size_t>((t * kThreads + kThreads - 1 - i) * width)];
       }
     }
-    for (TileFault fault : {TileFault::read_before_filled, TileFault::refilled_before_read}) {
-      expect_wrong_or_race(expected, [&](bool faulty) {
-        const Buffer<float> input(x), out(std::vector<float>(kThreads, -1.0f));
-        launch_kernel(kernel, dim3(1), dim3(kThreads), 0, nullptr, input.data, out.data,
-                      faulty ? fault : TileFault::none);
-        return out.read();
-      });
-    }
+    expect_wrong_or_race(expected, [&](bool faulty) {
+      const Buffer<float> input(x), out(std::vector<float>(kThreads, -1.0f));
+      launch_kernel(kernel, dim3(1), dim3(kThreads), 0, nullptr, input.data, out.data,
+                    faulty ? fault : TileFault::none);
+      return out.read();
+    });
   }
 };
 
-TEST_F(TileTest, TilesThatAreReadOrRefilledTooEarly) {
-  expect_found(tile_kernel, 1);
+TEST_F(TileTest, AreReadBeforeTheyAreFilled) {
+  expect_found(tile_kernel, 1, TileFault::read_before_filled);
 }
 
-TEST_F(TileTest, CopiedTilesThatAreReadOrRefilledTooEarly) {
-  expect_found(copied_tile_kernel, 4);
+TEST_F(TileTest, AreRefilledBeforeTheyAreRead) {
+  expect_found(tile_kernel, 1, TileFault::refilled_before_read);
+}
+
+TEST_F(TileTest, AreReadBeforeOthersHaveCopiedThem) {
+  expect_found(copied_tile_kernel, 4, TileFault::read_before_filled);
+}
+
+TEST_F(TileTest, AreCopiedOverBeforeOthersHaveReadThem) {
+  expect_found(copied_tile_kernel, 4, TileFault::refilled_before_read);
 }
 
 // out[lane] = the number that its neighbour has stored. Lanes of a warp do not run in step.

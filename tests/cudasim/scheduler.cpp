@@ -188,6 +188,15 @@ bool all_finished() {
   return true;
 }
 
+void pass_barrier() {
+  static Fiber* fibers[kMaxThreads];
+  for (unsigned i = 0; i < thread_count; ++i) {
+    threads[i].state = State::ready;
+    fibers[i] = &threads[i].fiber;
+  }
+  synchronize(fibers, thread_count, block_object());
+}
+
 bool run_block() {
   for (unsigned i = 0; i < thread_count; ++i) {
     Thread& thread = threads[i];
@@ -209,7 +218,7 @@ bool run_block() {
                threads[0].site.line);
         return false;
       case Meeting::complete:
-        for (unsigned i = 0; i < thread_count; ++i) threads[i].state = State::ready;
+        pass_barrier();
     }
   }
 }
@@ -273,9 +282,16 @@ void block_barrier(Site site) {
   Thread& thread = *current;
   thread.state = State::at_barrier;
   thread.site = site;
-  release(block_object());
   leave(thread.fiber, false);
-  acquire(block_object());
+}
+
+void synchronize_lanes(unsigned warp, unsigned mask) {
+  Fiber* fibers[32];
+  unsigned count = 0;
+  for (unsigned i = 0; i < 32; ++i) {
+    if ((mask >> i & 1) != 0) fibers[count++] = &threads[warp * 32 + i].fiber;
+  }
+  synchronize(fibers, count, warp_object(warp));
 }
 
 void meet(WarpCall& call) {
@@ -286,8 +302,6 @@ void meet(WarpCall& call) {
     report(cudaErrorLaunchFailure, "%s:%d: lane %u calls a warp operation whose mask %08x lacks it",
            call.site.file, call.site.line, lane, call.mask);
   }
-  const bool synchronizes = call.op == WarpOp::sync;
-  if (synchronizes) release(warp_object(warp));
   thread.state = State::in_warp_op;
   thread.call = &call;
   WarpCall* calls[32] = {};
@@ -301,13 +315,13 @@ void meet(WarpCall& call) {
   }
   if (complete) {
     combine(calls, call.mask);
+    if (call.op == WarpOp::sync) synchronize_lanes(warp, call.mask);
     for (unsigned i = 0; i < 32; ++i) {
       if (calls[i] != nullptr) threads[warp * 32 + i].state = State::ready;
     }
   } else {
     leave(thread.fiber, false);
   }
-  if (synchronizes) acquire(warp_object(warp));
 }
 
 void* static_shared_bytes(const void* key, size_t bytes, size_t alignment) {
