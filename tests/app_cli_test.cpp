@@ -197,7 +197,8 @@ TEST(Gradcheck, AFailureIsTheExitStatus) {
 TEST(Selftest, ComparesTheCpuWithItself) {
   const ProcessResult result = run_tapir({"selftest", "--device", "cpu"});
   ASSERT_EQ(result.status, 0) << result.out << result.err;
-  expect_contains(result.out, {"cpu", "matmul f64", "softmax bf16", "training f32", " 0 failed"});
+  expect_contains(result.out, {"cpu", "matmul f64", "softmax bf16", "TransformerLM f32",
+                               "training f32", " 0 failed"});
   EXPECT_EQ(result.out.find("FAIL"), std::string::npos);
   expect_failure(run_tapir({"selftest", "--device", "tpu"}), 1, {"tpu"});
 }

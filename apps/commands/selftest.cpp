@@ -12,8 +12,8 @@ namespace {
 constexpr const char* kExplanation = R"(Examples:
   tapir selftest --device cpu
 
-Every operation with its gradients, in every dtype, and five
-training steps of a small model run on the device and on the CPU. The table shows the
+Every operation with its gradients in every dtype, every layer, block and model in f64 and f32,
+and five training steps of a small model run on the device and on the CPU. The table shows the
 largest difference, what rounding in another order may cost, and the time of both. The
 exit status is 1 if a difference is larger.)";
 

@@ -8,7 +8,8 @@
 
 namespace tapir::app {
 
-// What one check compared: an operation in one dtype, over all its cases, or a training run.
+// What one check compared, in one dtype: an operation over all its cases, a layer or model over its
+// options, or a training run.
 struct SelftestResult {
   std::string name;
   double error = 0;      // the largest, relative to the largest element where that exceeds 1

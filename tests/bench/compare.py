@@ -1,6 +1,7 @@
 """Sets training steps of Tapir beside PyTorch's, eager and compiled, in turns on one machine.
 
     TAPIR_BENCH=BUILD_FOLDER/tests/train_bench python tests/bench/compare.py [--models A,B] [--rounds 5]
+    ... --device cuda --models 17M,124M --precision bf16 [--peak TFLOPS]
 
 compare.sh builds train_bench, runs this and writes docs/benchmarks.md. Both sides start from the
 same weights and train on the same batches, which they exchange as a safetensors file, and their
@@ -28,8 +29,12 @@ MODELS = {
     "A": (4, 128, 4, 64, 12, 65, 344, 20),
     "B": (6, 384, 6, 256, 16, 10000, 1024, 3),
     "C": (12, 768, 12, 256, 4, 50257, 2048, 2),
+    "17M": (4, 512, 8, 256, 32, 10000, 1376, 20),
+    "124M": (12, 768, 12, 1024, 8, 50304, 2048, 10),
 }
 CHECKED_STEPS = 10
+# Of the losses of ten steps. bf16 rounds to 8 bits, in another order on each side.
+TOLERANCE = {"f32": 1e-4, "bf16": 0.05}
 
 
 class RMSNorm(nn.Module):
@@ -119,10 +124,11 @@ def save_safetensors(path, tensors):
 class TorchSide:
     """A model with its optimizer, starting from given weights."""
 
-    def __init__(self, sizes, weights, compiled):
+    def __init__(self, sizes, weights, compiled, device, precision):
         layers, width, heads, length, _, vocab, hidden, _ = sizes
-        self.model = Transformer(layers, width, heads, length, vocab, hidden)
+        self.model = Transformer(layers, width, heads, length, vocab, hidden).to(device)
         self.model.load_state_dict(weights)
+        self.device, self.autocast = device, precision == "bf16"
         matrices = [p for p in self.model.parameters() if p.dim() > 1]
         gains = [p for p in self.model.parameters() if p.dim() == 1]
         self.optimizer = torch.optim.AdamW(
@@ -136,20 +142,23 @@ class TorchSide:
         for _ in range(steps):
             batch = self.steps % len(ids)
             start, processor_start = time.perf_counter(), time.process_time()
-            loss = self.forward(ids[batch], targets[batch])
+            with torch.autocast(self.device, torch.bfloat16, enabled=self.autocast):
+                loss = self.forward(ids[batch], targets[batch])
             loss.backward()
-            losses.append(loss.item())
             self.optimizer.step()
             self.optimizer.zero_grad(set_to_none=True)
+            losses.append(loss.item())  # on a GPU this waits for the step
             times.append(((time.perf_counter() - start) * 1e3,
                           (time.process_time() - processor_start) * 1e3))
             self.steps += 1
         return losses, times
 
 
-def run_tapir(path, sizes, steps, threads):
+def run_tapir(path, sizes, steps, options):
     layers, width, heads, _, _, _, hidden, _ = sizes
-    command = [os.environ["TAPIR_BENCH"], path, *map(str, (layers, width, heads, hidden, steps, threads))]
+    command = [os.environ["TAPIR_BENCH"], path,
+               *map(str, (layers, width, heads, hidden, steps, options.threads)),
+               "bf16" if options.precision == "bf16" else "highest", options.device]
     lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\n")
     rows = [tuple(map(float, line.split())) for line in lines if line]
     return [row[0] for row in rows], [row[1:] for row in rows]
@@ -161,7 +170,7 @@ def processor():
     return names[0] if names else platform.processor()
 
 
-def compare(name, rounds, threads, modes):
+def compare(name, modes, options):
     sizes = MODELS[name]
     layers, width, heads, length, batch, vocab, hidden, steps = sizes
     torch.manual_seed(1)
@@ -176,22 +185,30 @@ def compare(name, rounds, threads, modes):
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "start.safetensors")
         save_safetensors(path, {**first.tapir_state(), "ids": ids, "targets": targets})
-        long_ids, long_targets = ids.long(), targets.long()
-        sides = {mode: TorchSide(sizes, weights, mode == "compile") for mode in modes}
+        long_ids, long_targets = ids.long().to(options.device), targets.long().to(options.device)
+        sides = {mode: TorchSide(sizes, weights, mode == "compile", options.device, options.precision)
+                 for mode in modes}
         losses = {mode: side.run(long_ids, long_targets, CHECKED_STEPS)[0]
                   for mode, side in sides.items()}
-        tapir_losses = run_tapir(path, sizes, CHECKED_STEPS, threads)[0]
+        tapir_losses = run_tapir(path, sizes, CHECKED_STEPS, options)[0]
         difference = max(abs(a - b) for mode in modes for a, b in zip(tapir_losses, losses[mode]))
-        if not difference < 1e-4:
+        if not difference < TOLERANCE[options.precision]:
             raise SystemExit(f"model {name}: the losses differ by {difference:g}: {tapir_losses} {losses}")
-        for _ in range(rounds):
-            times["tapir"] += run_tapir(path, sizes, steps + 2, threads)[1][2:]
+        for _ in range(options.rounds):
+            times["tapir"] += run_tapir(path, sizes, steps + 2, options)[1][2:]
             for mode, side in sides.items():
                 times[mode] += side.run(long_ids, long_targets, steps)[1]
     return times, difference
 
 
-def report(name, times, difference):
+def flops_per_step(sizes):
+    """Of products, forward and backward: 6 a weight and token, and half of attention's square."""
+    layers, width, _, length, batch, vocab, hidden, _ = sizes
+    weights = layers * (4 * width * width + 3 * width * hidden) + width * vocab
+    return 6 * batch * length * (weights + layers * width * length)
+
+
+def report(name, times, difference, options):
     """Elapsed times, which other load on the machine lengthens, and processor times, which it hardly does."""
     def columns(mode, kind):
         values = sorted(pair[kind] for pair in times[mode])
@@ -206,6 +223,13 @@ def report(name, times, difference):
             cells += [f"{median:.1f} ({low:.1f} to {high:.1f})", f"{ratio:.2f}"]
         label = "Tapir" if mode == "tapir" else f"PyTorch {mode}"
         losses = "" if mode == "tapir" else f"{difference:.0e}"
+        if options.device != "cpu":
+            length, batch = MODELS[name][3:5]
+            seconds = columns(mode, 0)[0] / 1e3
+            cells[2:] = [f"{batch * length / seconds:,.0f}"]
+            if options.peak:
+                share = flops_per_step(MODELS[name]) / seconds / (options.peak * 1e12)
+                cells.append(f"{100 * share:.1f} %")
         print(f"| {name} | {label} | {' | '.join(cells)} | {losses} |", flush=True)
 
 
@@ -215,14 +239,24 @@ def main():
     parser.add_argument("--modes", default="eager,compile")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--precision", choices=("f32", "bf16"), default="f32")
+    parser.add_argument("--peak", type=float, help="TFLOP/s of the card in that precision")
     options = parser.parse_args()
+    torch.set_float32_matmul_precision("highest")
     torch.set_num_threads(options.threads)
-    print(f"{processor()}, {os.cpu_count()} processors, {options.threads} threads; PyTorch "
-          f"{torch.__version__}; load {math.ceil(os.getloadavg()[0])} when the run began.\n")
-    print("| model | program | ms per step: median (10 % to 90 %) | times Tapir's | processor ms | "
-          "times Tapir's | largest difference of losses |\n|---|---|---|---|---|---|---|")
+    machine = (f"{processor()}, {os.cpu_count()} processors, {options.threads} threads"
+               if options.device == "cpu" else torch.cuda.get_device_name())
+    print(f"{machine}; {options.precision}; PyTorch {torch.__version__}; "
+          f"load {math.ceil(os.getloadavg()[0])} when the run began.\n")
+    kinds = ["processor ms", "times Tapir's"]
+    if options.device != "cpu":
+        kinds = ["tokens/s", *(["model FLOPs utilisation"] if options.peak else [])]
+    heads = ["model", "program", "ms per step: median (10 % to 90 %)", "times Tapir's", *kinds,
+             "largest difference of losses"]
+    print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
     for name in options.models.split(","):
-        report(name, *compare(name, options.rounds, options.threads, options.modes.split(",")))
+        report(name, *compare(name, options.modes.split(","), options), options)
 
 
 if __name__ == "__main__":

@@ -28,12 +28,13 @@ nvcc --version 2> /dev/null | tail -n 2 || /usr/local/cuda/bin/nvcc --version | 
 
 section "build"
 setup_packages "${build_packages[@]}" || exit 1
-build release tapir_program tapir_cuda cuda_parity_test || exit 1
+build release tapir_program tapir_cuda cuda_parity_test cuda_training_test || exit 1
 export TAPIR_CUDA_PLUGIN=$PWD/build/release/libtapir_cuda.so TAPIR_EXPECT_CUDA=1
 
 section "parity with the CPU"
 run parity 180 build/release/tests/cuda_parity_test
-sed -n 's/^\(\[  FAILED  \].*\)/\1/p' "$logs/parity.log" | sort -u | head -n 20
+run training 60 build/release/tests/cuda_training_test
+sed -n 's/^\(\[  FAILED  \].*\)/\1/p' "$logs/parity.log" "$logs/training.log" | sort -u | head -n 20
 
 section "memory checker"
 checker=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2> /dev/null)
