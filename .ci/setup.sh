@@ -45,15 +45,19 @@ setup_clang() {
 jobs=$(nproc)
 if command -v ccache > /dev/null; then
   # The sloppiness lets it store what was compiled with precompiled headers.
-  export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_SLOPPINESS=pch_defines,time_macros
+  export CMAKE_CXX_COMPILER_LAUNCHER=ccache CMAKE_CUDA_COMPILER_LAUNCHER=ccache
+  export CCACHE_SLOPPINESS=pch_defines,time_macros
 fi
+
+# Files of a library are compiled together: for whole builds, which these scripts mostly do.
+build_options=(-DTAPIR_UNITY=ON)
 
 # build PRESET [TARGET...]: configures and builds in build/PRESET; quiet unless it fails.
 build() {
   local preset=$1 log=build/$1.log
   shift
   mkdir -p build
-  cmake --preset "$preset" -DTAPIR_UNITY=ON > "$log" 2>&1 &&
+  cmake --preset "$preset" "${build_options[@]}" > "$log" 2>&1 &&
     cmake --build --preset "$preset" -j "$jobs" ${1:+--target "$@"} >> "$log" 2>&1 && return 0
   grep -E 'error|Error|FAILED|undefined reference' -A 8 "$log" | head -60 >&2
   echo "build: $preset failed; all of its output is in $log" >&2

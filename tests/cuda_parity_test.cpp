@@ -174,6 +174,7 @@ TEST_F(CudaTest, ReducesLongRowsAndColumns) {
   for (const Shape& shape : {Shape{2, 9000}, Shape{9000, 2}, Shape{3, 1, 5000, 2}}) {
     const Tensor x = normal(shape, DType::f64);
     for (int64_t axis = 0; axis < x.rank(); ++axis) {
+      if (shape[axis] < 1000) continue;  // the table of operations has short ones
       expect_same(x, 1e-12, [axis](const Tensor& y) { return sum(y, {axis}); });
       expect_same(x, 0, [axis](const Tensor& y) { return max(y, axis); });
       expect_same(to(x, DType::bf16), 0.01, [axis](const Tensor& y) { return sum(y, {axis}); });
@@ -390,6 +391,16 @@ TEST_F(CudaTest, AllocatorRecycles) {
   EXPECT_EQ(allocator.stats().system_allocations, before);
   allocator.reset_peak();
   EXPECT_EQ(allocator.stats().peak_bytes, allocator.stats().bytes_in_use);
+}
+
+TEST_F(CudaTest, BlocksOfOtherSizesAreGivenBackBeforeMemoryIsFull) {
+  if (backend(kCuda).description().find("simulated device, ") == std::string::npos)
+    GTEST_SKIP() << "a real device is too large to fill";
+  const int64_t device_bytes = int64_t{128} << 20;
+  for (int64_t mebibytes : {60, 70, 80}) {
+    EXPECT_TRUE(Tensor::empty({mebibytes << 20}, DType::boolean, kCuda).defined());
+    EXPECT_LE(backend(kCuda).allocator().stats().bytes_reserved, device_bytes);
+  }
 }
 
 TEST_F(CudaTest, RunningOutOfMemorySuggestsARemedy) {

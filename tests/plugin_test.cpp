@@ -45,14 +45,22 @@ TEST(Plugin, AFileThatIsNoBackendIsRefused) {
   EXPECT_THAT(reason_of("libm.so.6"), HasSubstr("is no backend"));
 }
 
-#ifdef TAPIR_CUDA_LIBRARY
 // The real library: on a machine without a GPU it loads, and answers in words.
 TEST(Plugin, TheCudaLibraryWorksOrSaysWhyNot) {
+#ifdef TAPIR_CUDA_LIBRARY
   std::string reason;
-  if (open_plugin(TAPIR_CUDA_LIBRARY, nullptr, &reason) != nullptr) return;
+  const Backend* opened = open_plugin(TAPIR_CUDA_LIBRARY, nullptr, &reason);
+  if (opened != nullptr) {
+    EXPECT_EQ(opened->device(), kCuda);
+    EXPECT_THAT(opened->description(), HasSubstr("compute capability"));
+    return;
+  }
   EXPECT_THAT(reason, testing::AnyOf(HasSubstr("missing or too old"), HasSubstr("no NVIDIA GPU")));
-}
+#else
+  GTEST_SKIP() << "libtapir_cuda.so is not part of this build: nvcc and cuBLAS were not found, or "
+                  "TAPIR_CUDA is off, as it is with sanitizers";
 #endif
+}
 
 #ifdef TAPIR_SIMULATED_PLUGIN
 std::string reason_of_device(const char* kind) {
@@ -65,7 +73,11 @@ std::string reason_of_device(const char* kind) {
 TEST(Plugin, SaysWhatIsWrongWithTheDevice) {
   EXPECT_THAT(reason_of_device("none"), HasSubstr("no NVIDIA GPU"));
   EXPECT_THAT(reason_of_device("old driver"), HasSubstr("missing or too old"));
+  EXPECT_THAT(reason_of_device("broken"), HasSubstr("the NVIDIA driver answers: "));
+  EXPECT_THAT(reason_of_device("silent"), HasSubstr("does not describe its GPU"));
   EXPECT_THAT(reason_of_device("old"), HasSubstr("compute capability 7.0, and 8.0 is needed"));
+  EXPECT_THAT(reason_of_device("no cublas"),
+              HasSubstr("cublasCreate failed with cuBLAS status 1; the process cannot go on"));
 }
 
 TEST(Plugin, ALibraryOfAnotherBuildIsRefused) {

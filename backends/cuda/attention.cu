@@ -47,9 +47,9 @@ __device__ int tile_size(int64_t begin, int64_t end) {
 }
 
 template <typename T>
-__global__ void attention_kernel(AttentionShape shape, HeadSteps q_steps, HeadSteps k_steps,
-                                 HeadSteps v_steps, Mask mask, const T* q, const T* k, const T* v,
-                                 T* out, Accum<T>* lse) {
+__global__ void attention_kernel(AttentionShape<Accum<T>> shape, HeadSteps q_steps,
+                                 HeadSteps k_steps, HeadSteps v_steps, Mask mask, const T* q,
+                                 const T* k, const T* v, T* out, Accum<T>* lse) {
   using A = Accum<T>;
   const int64_t item = warp_item();
   if (item >= shape.batch * shape.heads * shape.queries) return;
@@ -59,7 +59,6 @@ __global__ void attention_kernel(AttentionShape shape, HeadSteps q_steps, HeadSt
   const T* keys = k + k_steps.at(b, kh);
   const T* values = v + v_steps.at(b, kh);
   const int64_t visible = shape.visible(t);
-  const A scale = static_cast<A>(shape.scale);
   A largest = 0, total = 0;
   for (int64_t round = 0; round == 0 || round < shape.value_width; round += kRound) {
     A sum[kColumns] = {};
@@ -69,7 +68,7 @@ __global__ void attention_kernel(AttentionShape shape, HeadSteps q_steps, HeadSt
       const int64_t s = begin + lane_index();
       A score = -infinity<A>();
       if (s < visible && mask.keeps(b, h, t, s))
-        score = scale * dot(query, keys + s * k_steps.row, shape.width);
+        score = shape.scale * dot(query, keys + s * k_steps.row, shape.width);
       const A new_largest = Largest()(largest, warp_reduce(score, Largest()));
       if (new_largest == -infinity<A>()) continue;  // the whole warp agrees
       const A weight = fast_exp(score - new_largest), correction = fast_exp(largest - new_largest);
@@ -105,7 +104,7 @@ __global__ void attention_delta_kernel(HeadSteps grad_steps, HeadSteps out_steps
 // The tensors of the backward pass.
 template <typename T>
 struct BackwardInputs {
-  AttentionShape shape;
+  AttentionShape<Accum<T>> shape;
   HeadSteps grad_steps, q_steps, k_steps, v_steps;
   Mask mask;
   const T* grad;
@@ -134,17 +133,16 @@ __device__ PairGradient<Accum<T>> pair_gradient(const BackwardInputs<T>& in, int
   const T* key = in.k + in.k_steps.at(b, kh) + s * in.k_steps.row;
   const T* grad = in.grad + in.grad_steps.at(b, h) + t * in.grad_steps.row;
   const T* value = in.v + in.v_steps.at(b, kh) + s * in.v_steps.row;
-  const A scale = static_cast<A>(in.shape.scale);
-  const A probability = fast_exp(scale * dot(query, key, in.shape.width) - lse);
+  const A probability = fast_exp(in.shape.scale * dot(query, key, in.shape.width) - lse);
   const A dp = dot(grad, value, in.shape.value_width);
-  return {probability, scale * probability * (dp - in.delta[row])};
+  return {probability, in.shape.scale * probability * (dp - in.delta[row])};
 }
 
 // A warp per query: dq = the sum over keys of dscore * k.
 template <typename T>
 __global__ void attention_dq_kernel(BackwardInputs<T> in, T* dq) {
   using A = Accum<T>;
-  const AttentionShape& shape = in.shape;
+  const auto& shape = in.shape;
   const int64_t item = warp_item();
   if (item >= shape.batch * shape.heads * shape.queries) return;
   const int64_t t = item % shape.queries, h = item / shape.queries % shape.heads;
@@ -170,7 +168,7 @@ __global__ void attention_dq_kernel(BackwardInputs<T> in, T* dq) {
 template <typename T>
 __global__ void attention_dkv_kernel(BackwardInputs<T> in, T* dk, T* dv) {
   using A = Accum<T>;
-  const AttentionShape& shape = in.shape;
+  const auto& shape = in.shape;
   const int64_t item = warp_item();
   if (item >= shape.batch * shape.key_heads * shape.keys) return;
   const int64_t s = item % shape.keys, kh = item / shape.keys % shape.key_heads;
@@ -206,9 +204,10 @@ void CudaBackend::attention(ConstView q, ConstView k, ConstView v, ConstView mas
   if (rows == 0) return;
   if (mask.data == nullptr && tensor_core_attention(q, k, v, options, out, lse)) return;
   dispatch_floating(q.dtype, "attention", [&]<typename T>() {
-    launch(attention_kernel<T>, warps_for(rows), AttentionShape(q, k, v, options), HeadSteps(q),
+    using A = Accum<T>;
+    launch(attention_kernel<T>, warps_for(rows), AttentionShape<A>(q, k, v, options), HeadSteps(q),
            HeadSteps(k), HeadSteps(v), Mask(mask), q.as<T>(), k.as<T>(), v.as<T>(), out.as<T>(),
-           lse.as<Accum<T>>());
+           lse.as<A>());
   });
 }
 
@@ -217,9 +216,9 @@ void CudaBackend::attention_backward(ConstView grad, ConstView q, ConstView k, C
                                      const AttentionOptions& options, View dq, View dk,
                                      View dv) const {
   const int64_t rows = lse.numel(), keys = k.size(0) * k.size(1) * k.size(2);
-  const AttentionShape shape(q, k, v, options);
   dispatch_floating(q.dtype, "attention_backward", [&]<typename T>() {
     using A = Accum<T>;
+    const AttentionShape<A> shape(q, k, v, options);
     const Scratch scratch(static_cast<size_t>(rows) * sizeof(A));
     A* delta = scratch.as<A>();
     const BackwardInputs<T> in{shape,        HeadSteps(grad), HeadSteps(q), HeadSteps(k),

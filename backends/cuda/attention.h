@@ -14,9 +14,11 @@ struct HeadSteps {
   __device__ int64_t at(int64_t b, int64_t h) const { return b * batch + h * head; }
 };
 
+// Scores are multiplied by `scale` in A, the type that they are summed in.
+template <typename A>
 struct AttentionShape {
   int64_t batch, heads, key_heads, queries, keys, width, value_width;
-  double scale;
+  A scale;
   bool causal;
 
   AttentionShape(ConstView q, ConstView k, ConstView v, const AttentionOptions& options)
@@ -27,7 +29,7 @@ struct AttentionShape {
         keys(k.size(2)),
         width(q.size(3)),
         value_width(v.size(3)),
-        scale(options.scale),
+        scale(static_cast<A>(options.scale)),
         causal(options.causal) {}
 
   __device__ int64_t key_head(int64_t head) const { return head / (heads / key_heads); }

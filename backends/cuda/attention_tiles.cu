@@ -61,7 +61,7 @@ __device__ void softmax_step(Accumulator (&scores)[kColumns], float scale, int64
 
 template <typename T, int kWidth>
 __global__ void __launch_bounds__(kTileThreads)
-    attention_tiles_kernel(AttentionShape shape, HeadSteps q_steps, HeadSteps k_steps,
+    attention_tiles_kernel(AttentionShape<float> shape, HeadSteps q_steps, HeadSteps k_steps,
                            HeadSteps v_steps, const T* q, const T* k, const T* v, T* out,
                            float* lse) {
   using Rows = Tile<T, kWidth>;
@@ -101,7 +101,7 @@ __global__ void __launch_bounds__(kTileThreads)
     clear(scores);
     multiply_transposed<T, kWidth>(q_tile, static_cast<int>(warp_row - first), k_tile, scores);
     float shrink[2];
-    softmax_step(scores, static_cast<float>(shape.scale) * kLog2E, key, visible, state, shrink);
+    softmax_step(scores, shape.scale * kLog2E, key, visible, state, shrink);
     TAPIR_UNROLL
     for (int n = 0; n < kWidth / 8; ++n) {
       TAPIR_UNROLL
@@ -131,7 +131,7 @@ __global__ void __launch_bounds__(kTileThreads)
 bool tensor_core_attention(ConstView q, ConstView k, ConstView v, const AttentionOptions& options,
                            View out, View lse) {
   if (!fits_tensor_cores(q, k, v)) return false;
-  const AttentionShape shape(q, k, v, options);
+  const AttentionShape<float> shape(q, k, v, options);
   dispatch_tiles(q.dtype, shape.width, [&]<typename T, int kWidth>() {
     const size_t bytes = Tile<T, kWidth>::bytes(kTileRows + 4 * kTurnRows<kWidth>);
     check(allow_shared_bytes(attention_tiles_kernel<T, kWidth>, bytes), "cudaFuncSetAttribute");

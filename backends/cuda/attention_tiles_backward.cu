@@ -10,7 +10,7 @@ namespace {
 
 template <typename T>
 struct TileInputs {
-  AttentionShape shape;
+  AttentionShape<float> shape;
   HeadSteps grad_steps, q_steps, k_steps, v_steps;
   const T* grad;
   const T* q;
@@ -34,7 +34,7 @@ __global__ void __launch_bounds__(kTileThreads, 2) dq_tiles_kernel(TileInputs<T>
   using Rows = Tile<T, kWidth>;
   constexpr int kKeys = kTurnRows<kWidth>, kTile = kKeys * Rows::kStride;
   TAPIR_DYNAMIC_SHARED(T, shared);
-  const AttentionShape& shape = in.shape;
+  const AttentionShape<float>& shape = in.shape;
   const Rows q_tile{shared}, grad_tile{shared + kTileRows * Rows::kStride};
   T* const turns = shared + 2 * kTileRows * Rows::kStride;
   const int64_t first = static_cast<int64_t>(gridDim.x - 1 - blockIdx.x) * kTileRows;
@@ -86,8 +86,8 @@ __global__ void __launch_bounds__(kTileThreads, 2) dq_tiles_kernel(TileInputs<T>
       TAPIR_UNROLL
       for (int i = 0; i < 4; ++i) {
         const int64_t s = key + 8 * n + column_in_fragment() + i % 2;
-        pair_step(scores[n][i], gradients[n][i], static_cast<float>(shape.scale), lse[i / 2],
-                  delta[i / 2], s < visible[i / 2]);
+        pair_step(scores[n][i], gradients[n][i], shape.scale, lse[i / 2], delta[i / 2],
+                  s < visible[i / 2]);
       }
     }
     multiply_weights<T, kWidth>(gradients, k_tile, sums);
@@ -104,7 +104,7 @@ __global__ void __launch_bounds__(kTileThreads, 2)
   using Rows = Tile<T, kWidth>;
   constexpr int kQueries = kTurnRows<kWidth> / 2, kTile = kQueries * Rows::kStride;
   TAPIR_DYNAMIC_SHARED(T, shared);
-  const AttentionShape& shape = in.shape;
+  const AttentionShape<float>& shape = in.shape;
   const Rows k_tile{shared}, v_tile{shared + kTileRows * Rows::kStride};
   T* const turns = shared + 2 * kTileRows * Rows::kStride;
   const int64_t first = static_cast<int64_t>(blockIdx.x) * kTileRows;
@@ -159,8 +159,8 @@ __global__ void __launch_bounds__(kTileThreads, 2)
         TAPIR_UNROLL
         for (int half = 0; half < 2; ++half) {
           const int64_t s = first + warp_row + row_in_fragment() + 8 * half;
-          pair_step(scores[n][2 * half + i], gradients[n][2 * half + i],
-                    static_cast<float>(shape.scale), lse, delta, s < visible);
+          pair_step(scores[n][2 * half + i], gradients[n][2 * half + i], shape.scale, lse, delta,
+                    s < visible);
         }
       }
     }
@@ -181,7 +181,7 @@ bool tensor_core_attention_backward(ConstView grad, ConstView q, ConstView k, Co
                                     ConstView lse, const float* delta,
                                     const AttentionOptions& options, View dq, View dk, View dv) {
   if (!fits_tensor_cores(q, k, v) || !fits_tiles(grad)) return false;
-  const AttentionShape shape(q, k, v, options);
+  const AttentionShape<float> shape(q, k, v, options);
   dispatch_tiles(q.dtype, shape.width, [&]<typename T, int kWidth>() {
     const TileInputs<T> in{shape,        HeadSteps(grad), HeadSteps(q), HeadSteps(k),
                            HeadSteps(v), grad.as<T>(),    q.as<T>(),    k.as<T>(),

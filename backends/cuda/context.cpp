@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <memory>
 
 #include <fmt/format.h>
 
@@ -85,21 +86,20 @@ bool open_context(std::string* reason) {
   cudaDeviceProp properties{};
   *reason = find_device(&properties);
   if (!reason->empty()) return false;
-  // Never destroyed: tensors of static storage duration may outlive any static object, and the
-  // driver cleans up when the process ends.
   // Memory checkers see more when every request goes to the driver.
   const bool recycle = std::getenv("TAPIR_CUDA_NO_RECYCLING") == nullptr;
-  Context& opened = *new Context(recycle);
-  opened.processors = properties.multiProcessorCount;
-  opened.description = describe(properties);
-  instance = &opened;
+  auto opened = std::make_unique<Context>(recycle);
+  opened->processors = properties.multiProcessorCount;
+  opened->description = describe(properties);
   try {
-    open_libraries(opened, properties.totalGlobalMem);
+    open_libraries(*opened, properties.totalGlobalMem);
   } catch (const Error& error) {
-    instance = nullptr;
     *reason = error.what();
     return false;
   }
+  // Never destroyed: tensors of static storage duration may outlive any static object, and the
+  // driver cleans up when the process ends.
+  instance = opened.release();
   return true;
 }
 

@@ -43,18 +43,18 @@ __global__ void argmax_kernel(const T* x, int64_t rows, int64_t length, int32_t*
 // A warp takes 32 elements at a time; running sums are kept in f64 or 64-bit integers.
 template <typename T>
 __global__ void cumsum_kernel(const T* x, int64_t rows, int64_t length, bool reverse, T* out) {
-  using Sum = std::conditional_t<std::is_same_v<T, int32_t>, int64_t, double>;
+  using Wide = std::conditional_t<std::is_same_v<T, int32_t>, int64_t, double>;
   const int64_t row = warp_item();
   if (row >= rows) return;
   const T* from = x + row * length;
   T* to = out + row * length;
-  Sum carried = 0;
+  Wide carried = 0;
   for (int64_t begin = 0; begin < length; begin += kWarp) {
     const int64_t i = begin + lane_index();
     const int64_t at = reverse ? length - 1 - i : i;
-    Sum sum = i < length ? static_cast<Sum>(widen(from[at])) : Sum(0);
+    Wide sum = i < length ? static_cast<Wide>(widen(from[at])) : Wide(0);
     for (int distance = 1; distance < kWarp; distance *= 2) {
-      const Sum before = __shfl_up_sync(kAllLanes, sum, static_cast<unsigned>(distance));
+      const Wide before = __shfl_up_sync(kAllLanes, sum, static_cast<unsigned>(distance));
       if (lane_index() >= distance) sum += before;
     }
     sum += carried;

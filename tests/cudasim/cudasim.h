@@ -118,6 +118,7 @@ inline unsigned __ballot_sync(unsigned mask, int predicate, CUDASIM_SITE) {
 // Atomics, with the relaxed order that they have on the device.
 template <typename T>
 T atomicAdd(T* address, T value) {
+  static_assert(std::is_integral_v<T>, "sums of floats must have an order");
   return std::atomic_ref<T>(*address).fetch_add(value, std::memory_order_relaxed);
 }
 template <typename T>

@@ -139,6 +139,28 @@ void abandon([[maybe_unused]] Fiber& fiber) {
 #ifdef CUDASIM_ASAN
   __asan_unpoison_memory_region(fiber.stack, kStackBytes);
 #endif
+#ifdef CUDASIM_TSAN
+  // What it did so far comes before what the host does next.
+  void* const host = __tsan_get_current_fiber();
+  __tsan_switch_to_fiber(fiber.tsan_fiber, kNoSynchronization);
+  __tsan_switch_to_fiber(host, 0);
+#endif
+}
+
+void synchronize([[maybe_unused]] Fiber* const* fibers, [[maybe_unused]] unsigned count,
+                 [[maybe_unused]] void* object) {
+#ifdef CUDASIM_TSAN
+  void* const self = __tsan_get_current_fiber();
+  for (unsigned i = 0; i < count; ++i) {
+    __tsan_switch_to_fiber(fibers[i]->tsan_fiber, kNoSynchronization);
+    __tsan_release(object);
+  }
+  for (unsigned i = 0; i < count; ++i) {
+    __tsan_switch_to_fiber(fibers[i]->tsan_fiber, kNoSynchronization);
+    __tsan_acquire(object);
+  }
+  __tsan_switch_to_fiber(self, kNoSynchronization);
+#endif
 }
 
 void release([[maybe_unused]] void* object) {
@@ -153,10 +175,10 @@ void acquire([[maybe_unused]] void* object) {
 #endif
 }
 
-void retire([[maybe_unused]] Fiber* fibers, [[maybe_unused]] unsigned count) {
+void retire([[maybe_unused]] Fiber& fiber) {
 #ifdef CUDASIM_TSAN
-  for (unsigned i = 0; i < count; ++i) retired.push_back(fibers[i].tsan_fiber);
-  if (retired.size() > kRetired) retire_all();
+  if (retired.size() == kRetired) retire_all();
+  retired.push_back(fiber.tsan_fiber);
 #endif
 }
 

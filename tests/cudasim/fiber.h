@@ -36,13 +36,16 @@ void leave(Fiber& fiber, bool finished);
 // Forgets the frames of a fiber that will never run again.
 void abandon(Fiber& fiber);
 
-// For ThreadSanitizer only, else nothing: what the fibers did before becomes visible to whoever
-// acquires the same object.
+// For ThreadSanitizer only, else nothing. What the fibers did so far comes before what any of them
+// does next; `object` is an address that stands for their meeting. It happens when the last one has
+// come: each for itself, later, would also take over what the fast ones have done by then.
+void synchronize(Fiber* const* fibers, unsigned count, void* object);
+// What the fibers did before release() becomes visible to whoever acquires the same object.
 void release(void* object);
 void acquire(void* object);
-// The end of a block, and of a grid: old fibers are kept a while, because a reused id would make
-// a race between blocks invisible.
-void retire(Fiber* fibers, unsigned count);
+// The end of a thread's block, and of the grid: old fibers are kept a while, because a reused id
+// would make a race between blocks invisible.
+void retire(Fiber& fiber);
 void retire_all();
 
 }  // namespace cudasim

@@ -18,7 +18,9 @@
 namespace cudasim {
 namespace {
 
-constexpr size_t kDeviceBytes = size_t{1} << 30, kAlignment = 256, kFence = 256;
+// Addresses are handed out once, except to blocks of the same size; memory is what is in use.
+constexpr size_t kAddresses = size_t{1} << 32, kDeviceBytes = size_t{1} << 27;
+constexpr size_t kAlignment = 256, kFence = 256;
 constexpr unsigned char kPoison = 0xff;  // NaN in every floating dtype, -1 as an integer
 
 struct Device {
@@ -29,16 +31,14 @@ struct Device {
   int users = 0;
 
   Device() {
-    void* range = mmap(nullptr, kDeviceBytes, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    const int protection = settings().protect_memory ? PROT_NONE : PROT_READ | PROT_WRITE;
+    void* range =
+        mmap(nullptr, kAddresses, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (range == MAP_FAILED) {
       std::perror("cudasim: no memory for the device");
       std::abort();
     }
     base = static_cast<char*>(range);
-#ifdef CUDASIM_ASAN
-    __asan_poison_memory_region(base, kDeviceBytes);
-#endif
   }
 
   void protect(int protection) {
@@ -63,9 +63,12 @@ char* find_block(size_t bytes) {
     d.free_blocks.erase(found);
     return block;
   }
-  if (d.top + bytes > kDeviceBytes) return nullptr;
+  if (d.top + bytes > kAddresses) return nullptr;
   char* block = d.base + d.top;
   d.top += bytes;
+#ifdef CUDASIM_ASAN
+  __asan_poison_memory_region(block, bytes);
+#endif
   return block;
 }
 
@@ -95,10 +98,10 @@ DeviceAccess::~DeviceAccess() {
 
 void* device_allocate(size_t bytes) {
   Device& d = device();
-  const DeviceAccess access;
+  if (bytes > kDeviceBytes - d.in_use) return nullptr;
   char* block = find_block(with_fence(bytes));
   if (block == nullptr) return nullptr;
-  d.protect(PROT_READ | PROT_WRITE);  // the range may have grown
+  const DeviceAccess access;
 #ifdef CUDASIM_ASAN
   __asan_unpoison_memory_region(block, bytes);
   std::memset(block, kPoison, bytes);
@@ -132,7 +135,7 @@ bool device_free(void* address) {
 
 bool is_device_address(const void* address) {
   const auto* byte = static_cast<const char*>(address);
-  return byte >= device().base && byte < device().base + kDeviceBytes;
+  return byte >= device().base && byte < device().base + kAddresses;
 }
 
 bool is_device_range(const void* address, size_t bytes) {

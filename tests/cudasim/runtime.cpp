@@ -1,5 +1,4 @@
 // The CUDA runtime's functions that the backend uses. An unknown one fails when linking.
-#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -30,21 +29,23 @@ struct CUgraphExec_st {
 namespace cudasim {
 namespace {
 
-std::string report_text;
-cudaError_t sticky_error = cudaSuccess;  // after a report, nothing works any more
-
 using Work = std::function<void()>;
 
 struct Stream {
   std::deque<Work> queue;
   CUgraph_st* captured = nullptr;  // takes what is asked for, while it is there
 };
-std::set<Stream*> streams;
+
+// Never destroyed, like the device: tensors of static storage duration may outlive any object.
+std::set<Stream*>& streams() {
+  static auto& instance = *new std::set<Stream*>;
+  return instance;
+}
 
 Stream& stream_of(cudaStream_t handle) {
   static Stream& default_stream = *new Stream;
   if (handle != nullptr) return *reinterpret_cast<Stream*>(handle);
-  streams.insert(&default_stream);
+  streams().insert(&default_stream);
   return default_stream;
 }
 
@@ -54,12 +55,12 @@ void drain(Stream& stream) {
   while (!stream.queue.empty()) {
     const Work work = std::move(stream.queue.front());
     stream.queue.pop_front();
-    if (sticky_error == cudaSuccess) work();
+    if (reported_error() == cudaSuccess) work();
   }
 }
 
 void drain_all() {
-  for (Stream* stream : streams) drain(*stream);
+  for (Stream* stream : streams()) drain(*stream);
 }
 
 void push(cudaStream_t handle, Work work) {
@@ -82,13 +83,6 @@ bool is_pinned(const void* address) {
   if (block == pinned.begin()) return false;
   --block;
   return byte < block->first + block->second;
-}
-
-// What the environment variable CUDASIM_DEVICE makes of the device, for tests of the reasons why
-// one cannot be used: "none", "old driver", "old" or nothing special.
-std::string device_kind() {
-  const char* kind = std::getenv("CUDASIM_DEVICE");
-  return kind == nullptr ? "" : kind;
 }
 
 std::map<const void*, size_t> allowed_shared;  // by cudaFuncSetAttribute
@@ -119,28 +113,14 @@ Settings read_settings() {
 
 }  // namespace
 
+std::string device_kind() {
+  const char* kind = std::getenv("CUDASIM_DEVICE");
+  return kind == nullptr ? "" : kind;
+}
+
 const Settings& settings() {
   static const Settings instance = read_settings();
   return instance;
-}
-
-void report(cudaError_t error, const char* format, ...) {
-  char text[512];
-  va_list arguments;
-  va_start(arguments, format);
-  std::vsnprintf(text, sizeof(text), format, arguments);
-  va_end(arguments);
-  if (report_text.empty()) report_text = text;
-  if (sticky_error == cudaSuccess) sticky_error = error;
-  std::fprintf(stderr, "cudasim: %s\n", text);
-}
-
-const char* take_report() {
-  static std::string taken;
-  taken = std::move(report_text);
-  report_text.clear();
-  sticky_error = cudaSuccess;
-  return taken.c_str();
 }
 
 cudaError_t enqueue(const Launch& launch, cudaStream_t stream, std::function<void()> body) {
@@ -153,14 +133,14 @@ cudaError_t enqueue(const Launch& launch, cudaStream_t stream, std::function<voi
   const auto allowed = allowed_shared.find(launch.kernel);
   const size_t limit = allowed == allowed_shared.end() ? kDefaultShared : allowed->second;
   if (launch.shared_bytes > limit) return cudaErrorInvalidValue;
-  if (sticky_error != cudaSuccess) return sticky_error;
+  if (reported_error() != cudaSuccess) return reported_error();
   push(stream, [launch, body = std::move(body)] { run_grid(launch, body); });
-  return sticky_error;
+  return reported_error();
 }
 
 cudaError_t enqueue_work(cudaStream_t stream, std::function<void()> work) {
   push(stream, std::move(work));
-  return sticky_error;
+  return reported_error();
 }
 
 }  // namespace cudasim
@@ -184,6 +164,7 @@ extern "C" {
 cudaError_t cudaGetDeviceCount(int* count) {
   if (device_kind() == "none") return cudaErrorNoDevice;
   if (device_kind() == "old driver") return cudaErrorInsufficientDriver;
+  if (device_kind() == "broken") return cudaErrorUnknown;
   *count = 1;
   return cudaSuccess;
 }
@@ -193,6 +174,7 @@ cudaError_t cudaSetDevice(int device) {
 }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
+  if (device_kind() == "silent") return cudaErrorUnknown;
   *properties = cudaDeviceProp{};
   std::strcpy(properties->name, "simulated device");
   properties->major = device_kind() == "old" ? 7 : 8;
@@ -226,7 +208,7 @@ cudaError_t cudaMalloc(void** block, size_t bytes) {
 cudaError_t cudaFree(void* block) {
   drain_all();
   if (block == nullptr) return cudaSuccess;
-  return device_free(block) ? sticky_error : cudaErrorInvalidValue;
+  return device_free(block) ? reported_error() : cudaErrorInvalidValue;
 }
 
 cudaError_t cudaMallocHost(void** block, size_t bytes) {
@@ -258,7 +240,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
     push(stream, [=] { std::memmove(to, from, bytes); });
   }
   if (kind == cudaMemcpyDeviceToHost && !is_pinned(to)) return cudaStreamSynchronize(stream);
-  return sticky_error;
+  return reported_error();
 }
 
 cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream) {
@@ -267,12 +249,12 @@ cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stre
     return cudaErrorInvalidValue;
   }
   push(stream, [=] { std::memset(to, value, bytes); });
-  return sticky_error;
+  return reported_error();
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
   auto* created = new Stream;
-  streams.insert(created);
+  streams().insert(created);
   *stream = reinterpret_cast<cudaStream_t>(created);
   return cudaSuccess;
 }
@@ -283,19 +265,19 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
     return cudaErrorStreamCaptureUnsupported;
   }
   drain(stream_of(stream));
-  return sticky_error;
+  return reported_error();
 }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
   if (stream_of(stream).captured != nullptr) return cudaErrorIllegalState;
   stream_of(stream).captured = new CUgraph_st;
-  return sticky_error;
+  return reported_error();
 }
 
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   *graph = std::exchange(stream_of(stream).captured, nullptr);
   if (*graph == nullptr) return cudaErrorIllegalState;
-  if ((*graph)->valid) return sticky_error;
+  if ((*graph)->valid) return reported_error();
   delete std::exchange(*graph, nullptr);
   return cudaErrorStreamCaptureInvalidated;
 }
@@ -317,7 +299,7 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph,
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
   for (const Work& work : executable->work) push(stream, work);
-  return sticky_error;
+  return reported_error();
 }
 
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
@@ -332,7 +314,7 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
 
 cudaError_t cudaDeviceSynchronize() {
   drain_all();
-  return sticky_error;
+  return reported_error();
 }
 
 cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value) {
@@ -343,7 +325,7 @@ cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute
 }
 
 cudaError_t cudaGetLastError() {
-  return sticky_error;
+  return reported_error();
 }
 
 const char* cudaGetErrorName(cudaError_t error) {

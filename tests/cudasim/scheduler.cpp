@@ -81,9 +81,12 @@ void unpoison([[maybe_unused]] char* begin, [[maybe_unused]] size_t bytes) {
 #endif
 }
 
-void fill_with_nan(char* begin, size_t bytes) {
-  unpoison(begin, bytes);
-  for (size_t i = 0; i < bytes; ++i) static_cast<volatile char*>(begin)[i] = char(0xff);
+// Makes `bytes` of shared memory hold NaN, and so the gap behind them, which nobody may touch.
+void provide_shared(char* begin, size_t bytes) {
+  unpoison(begin, bytes + kSharedGap);
+  for (size_t i = 0; i < bytes + kSharedGap; ++i)
+    static_cast<volatile char*>(begin)[i] = static_cast<char>(0xff);
+  poison(begin + bytes, kSharedGap);
 }
 
 void new_shared_memory(size_t dynamic_bytes) {
@@ -96,7 +99,7 @@ void new_shared_memory(size_t dynamic_bytes) {
         mmap(nullptr, kSharedBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   }
   poison(shared_memory, kSharedBytes);
-  fill_with_nan(shared_memory, dynamic_bytes);
+  provide_shared(shared_memory, dynamic_bytes);
   shared_top = dynamic_bytes + kSharedGap;
   static_count = 0;
 }
@@ -185,6 +188,15 @@ bool all_finished() {
   return true;
 }
 
+void pass_barrier() {
+  static Fiber* fibers[kMaxThreads];
+  for (unsigned i = 0; i < thread_count; ++i) {
+    threads[i].state = State::ready;
+    fibers[i] = &threads[i].fiber;
+  }
+  synchronize(fibers, thread_count, block_object());
+}
+
 bool run_block() {
   for (unsigned i = 0; i < thread_count; ++i) {
     Thread& thread = threads[i];
@@ -206,7 +218,7 @@ bool run_block() {
                threads[0].site.line);
         return false;
       case Meeting::complete:
-        for (unsigned i = 0; i < thread_count; ++i) threads[i].state = State::ready;
+        pass_barrier();
     }
   }
 }
@@ -258,10 +270,8 @@ bool run_grid(const Launch& launch, const std::function<void()>& thread_body) {
     succeeded = run_block();
     for (unsigned t = 0; t < thread_count; ++t) {
       if (!succeeded) abandon(threads[t].fiber);
+      retire(threads[t].fiber);
     }
-    Fiber fibers[kMaxThreads];
-    for (unsigned t = 0; t < thread_count; ++t) fibers[t] = threads[t].fiber;
-    retire(fibers, thread_count);
   }
   retire_all();
   acquire(&grid_end);
@@ -272,9 +282,16 @@ void block_barrier(Site site) {
   Thread& thread = *current;
   thread.state = State::at_barrier;
   thread.site = site;
-  release(block_object());
   leave(thread.fiber, false);
-  acquire(block_object());
+}
+
+void synchronize_lanes(unsigned warp, unsigned mask) {
+  Fiber* fibers[32];
+  unsigned count = 0;
+  for (unsigned i = 0; i < 32; ++i) {
+    if ((mask >> i & 1) != 0) fibers[count++] = &threads[warp * 32 + i].fiber;
+  }
+  synchronize(fibers, count, warp_object(warp));
 }
 
 void meet(WarpCall& call) {
@@ -285,8 +302,6 @@ void meet(WarpCall& call) {
     report(cudaErrorLaunchFailure, "%s:%d: lane %u calls a warp operation whose mask %08x lacks it",
            call.site.file, call.site.line, lane, call.mask);
   }
-  const bool synchronizes = call.op == WarpOp::sync;
-  if (synchronizes) release(warp_object(warp));
   thread.state = State::in_warp_op;
   thread.call = &call;
   WarpCall* calls[32] = {};
@@ -300,13 +315,13 @@ void meet(WarpCall& call) {
   }
   if (complete) {
     combine(calls, call.mask);
+    if (call.op == WarpOp::sync) synchronize_lanes(warp, call.mask);
     for (unsigned i = 0; i < 32; ++i) {
       if (calls[i] != nullptr) threads[warp * 32 + i].state = State::ready;
     }
   } else {
     leave(thread.fiber, false);
   }
-  if (synchronizes) acquire(warp_object(warp));
 }
 
 void* static_shared_bytes(const void* key, size_t bytes, size_t alignment) {
@@ -315,11 +330,11 @@ void* static_shared_bytes(const void* key, size_t bytes, size_t alignment) {
   }
   alignment = alignment < 16 ? 16 : alignment;
   const size_t offset = (shared_top + alignment - 1) / alignment * alignment;
-  if (static_count == kMaxStatics || offset + bytes > kSharedBytes - kSyncBytes) {
+  if (static_count == kMaxStatics || offset + bytes + kSharedGap > kSharedBytes - kSyncBytes) {
     std::fputs("cudasim: too much static shared memory\n", stderr);
     std::abort();
   }
-  fill_with_nan(shared_memory + offset, bytes);
+  provide_shared(shared_memory + offset, bytes);
   shared_top = offset + bytes + kSharedGap;
   statics[static_count++] = {key, offset};
   return shared_memory + offset;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <string>
 
 #include <cuda_runtime_api.h>
 
@@ -34,6 +35,10 @@ struct Settings {
   bool protect_memory = true;  // the host cannot touch device memory
 };
 const Settings& settings();
+// What the environment variable CUDASIM_DEVICE makes of the device, for tests of the reasons why
+// one cannot be used: "none", "old driver", "broken", "silent", "old", "no cublas", or "" for one
+// that works.
+std::string device_kind();
 
 struct Launch {
   const void* kernel;
@@ -51,8 +56,10 @@ bool is_device_range(const void* address, size_t bytes);
 // The same for the pointers among a kernel's arguments, with a report.
 bool is_kernel_pointer(const void* pointer, int argument);
 
-// Notes a mistake of the simulated program. Every later call of the runtime fails.
+// Notes a mistake of the simulated program. Every later call of the runtime fails with the first
+// one's error, until the report is taken.
 void report(cudaError_t error, const char* format, ...) __attribute__((format(printf, 2, 3)));
+cudaError_t reported_error();
 // The first report since the last call, or "".
 const char* take_report();
 

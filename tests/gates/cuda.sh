@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # cuda.sh ROOT: kernel sources stay readable beside the CPU's and can run on the simulated device:
-# they include nothing of NVIDIA's, launch through launch(), and leave inline PTX and raw shared
-# memory to backends/cuda/compiler.h.
+# they include device.h, headers of kernels (which include it too) and the standard library, launch
+# through launch(), and leave inline PTX and raw shared memory to backends/cuda/compiler.h.
 set -u
 cd "$1" || exit 2
 [ -d backends/cuda ] || exit 0
@@ -9,18 +9,23 @@ status=0
 report() { if [ -n "$2" ]; then printf 'cuda: %s\n%s\n' "$1" "$2" >&2; status=1; fi; }
 
 mapfile -t code < <(find backends/cuda -type f ! -name compiler.h | sort)
-report 'inline PTX outside compiler.h' "$(grep -nwE 'asm|__asm__' "${code[@]}" /dev/null)"
-report 'raw shared memory outside compiler.h' "$(grep -nw '__shared__' "${code[@]}" /dev/null)"
+# banned WHAT PATTERN: whole words that no file but compiler.h may contain.
+banned() { report "$1" "$(grep -nwE "$2" "${code[@]}" /dev/null)"; }
+banned 'inline PTX outside compiler.h' 'asm|__asm__'
+banned 'raw shared memory outside compiler.h' '__shared__'
+banned 'memory that the simulated device does not have' '__constant__|__managed__'
+banned 'a library whose kernels the simulated device cannot run' 'cooperative_groups|cub|thrust'
 report 'a launch that bypasses launch()' \
-  "$(grep -nE '<<<|cudaLaunchKernel' "${code[@]}" /dev/null)"
+  "$(grep -nE '<<<|cudaLaunch(Cooperative)?Kernel' "${code[@]}" /dev/null)"
+# The simulator refuses those whose type is a float; this finds them without a build.
 report 'float atomics, whose order is not fixed' \
   "$(grep -nE 'atomicAdd\(.*([0-9.]f|float|double)' "${code[@]}" /dev/null)"
+
 mapfile -t kernels < <(find backends/cuda -type f -name '*.cu' | sort)
-report 'a kernel source that includes more than headers of backends/cuda and the standard library' \
-  "$(grep -nE '^#include' "${kernels[@]}" /dev/null |
-    grep -vE '"backends/cuda/[a-z_]+\.h"|<[a-z_]+>')"
 report 'a kernel source without device.h' \
-  "$(for file in "${kernels[@]}"; do
-    grep -q '#include "backends/cuda/device.h"' "$file" || echo "$file"
-  done)"
+  "$(grep -L '#include "backends/cuda/device.h"' "${kernels[@]}" /dev/null | grep -v '^/dev/null$')"
+mapfile -t headers < <(grep -l '#include "backends/cuda/device.h"' backends/cuda/*.h 2> /dev/null)
+allowed="$(printf '"%s"|' backends/cuda/device.h "${headers[@]}")<[a-z_]+>"
+report 'a kernel that includes more than device.h, headers of kernels and the standard library' \
+  "$(grep -nE '^ *# *include' "${kernels[@]}" "${headers[@]}" /dev/null | grep -vE "($allowed)")"
 exit $status
