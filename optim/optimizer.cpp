@@ -58,6 +58,10 @@ void apply_rules(std::string_view kind, const std::vector<GroupRule>& rules,
 
 }  // namespace
 
+std::string master_key(std::string_view parameter) {
+  return fmt::format("{}master.{}", kPrefix, parameter);
+}
+
 Optimizer::Optimizer(std::string_view kind, const std::vector<NamedTensor>& parameters, double lr,
                      const GroupOptions& groups)
     : kind_(kind) {
@@ -146,7 +150,7 @@ StateDict Optimizer::state_dict() const {
   const auto step = static_cast<int32_t>(steps_);
   state[fmt::format("{}step", kPrefix)] = Tensor::from(std::span<const int32_t>(&step, 1), {});
   for (const Slot& slot : slots_) {
-    if (slot.master.defined()) state[fmt::format("{}master.{}", kPrefix, slot.name)] = slot.master;
+    if (slot.master.defined()) state[master_key(slot.name)] = slot.master;
   }
   for (const Buffers* kind : buffers()) {
     for (size_t i = 0; i < slots_.size(); ++i) {

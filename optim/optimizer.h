@@ -26,6 +26,9 @@ struct GroupOptions {
   std::vector<GroupRule> rules = {};
 };
 
+// The key in a state dict of a parameter's f32 copy.
+std::string master_key(std::string_view parameter);
+
 // Steps the parameters that require grad. A parameter without gradient is left alone in that step.
 // 16-bit parameters are stepped in f32 master copies and rounded from them, because an update is
 // often smaller than half their spacing. To construct one from no parameter that requires grad,

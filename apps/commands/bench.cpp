@@ -13,7 +13,7 @@
 namespace tapir::app {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kBenchExamples = R"(Examples:
   tapir bench
   tapir bench machine gemm
   tapir bench train --layers 6 --d-model 384 --heads 6 --context 256 --batch 16 --vocab 10000
@@ -45,7 +45,8 @@ std::vector<Setting> settings(BenchCommand& c) {
       {group, "batch", &c.setup.batch, "Sequences", 1, 1e6},
       {group, "vocab", &c.setup.vocab, "Vocabulary size", 1, 1e7},
       {group, "seconds", &c.setup.seconds, "To spend on each figure", 0, 3600},
-      precision_setting(group, c.setup.matmul_precision),
+      precision_setting(group, c.setup.precision),
+      matmul_precision_setting(group, c.setup.matmul_precision),
   };
   for (Setting& setting : model_settings(c.setup.model)) list.push_back(std::move(setting));
   return list;
@@ -84,7 +85,7 @@ void add_bench_command(CLI::App& program, Action& chosen) {
       "bench", "Measure kernels, training and generation against what the machine can do");
   command->add_option("parts", options->names,
                       "machine, gemm, attention, kernels, train, generate, tokenize; nothing: all");
-  set_action(*command, options, settings(*options), kExamples, bench, chosen);
+  set_action(*command, options, settings(*options), kBenchExamples, bench, chosen);
 }
 
 }  // namespace tapir::app

@@ -11,7 +11,7 @@
 namespace tapir::app {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kCorpusExamples = R"(Examples:
   tapir corpus --bytes 2k
   tapir corpus --bytes 10M --seed 3 --out stories.txt
 
@@ -63,7 +63,7 @@ void add_corpus_command(CLI::App& program, Action& chosen) {
   auto options = std::make_shared<CorpusCommand>();
   CLI::App* command = program.add_subcommand(
       "corpus", "Write the built-in stories and print how predictable they are");
-  set_action(*command, options, settings(*options), kExamples, write_corpus, chosen);
+  set_action(*command, options, settings(*options), kCorpusExamples, write_corpus, chosen);
 }
 
 }  // namespace tapir::app

@@ -8,7 +8,7 @@
 namespace tapir::app {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kExportExamples = R"(Examples:
   tapir export runs/book --format hf --out book-hf
   tapir export runs/book --format gguf --dtype f16 --out book.gguf
 
@@ -59,7 +59,7 @@ void add_export_command(CLI::App& program, Action& chosen) {
   CLI::App* command =
       program.add_subcommand("export", "Write a model for transformers or llama.cpp");
   command->add_option("run", options->run, "Folder of a run, or of one checkpoint")->required();
-  set_action(*command, options, settings(*options), kExamples, export_run, chosen);
+  set_action(*command, options, settings(*options), kExportExamples, export_run, chosen);
 }
 
 }  // namespace tapir::app

@@ -19,7 +19,7 @@
 namespace tapir::app {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kGenerateExamples = R"(Examples:
   tapir generate runs/book --prompt "Once upon a time"
   tapir generate runs/book --tokens 500 --temperature 0.8 --top-p 0.95 --seed 7
   tapir generate runs/book --prompt "Q:" --samples 4 --stop "Q:" --stop "###"
@@ -64,7 +64,7 @@ std::vector<Setting> settings(GenerateCommand& c) {
       {"run", "weights", &c.inference.weights,
        "f32, bf16 or int8: fewer bytes make each token faster and less exact"},
       {"run", "device", &c.inference.device, "auto, cpu or cuda"},
-      precision_setting("run", c.inference.matmul_precision),
+      matmul_precision_setting("run", c.inference.matmul_precision),
       {"run", "threads", &c.inference.threads, "CPU threads; 0: as many as physical cores", 0, 256},
       {"run", "profile", &c.profile,
        "Write a trace of where the time goes to this file, for ui.perfetto.dev"},
@@ -238,7 +238,7 @@ void add_generate_command(CLI::App& program, Action& chosen) {
   auto options = std::make_shared<GenerateCommand>();
   CLI::App* command = program.add_subcommand("generate", "Write text with a trained model");
   command->add_option("run", options->run, "Folder of a run, or of one checkpoint")->required();
-  set_action(*command, options, settings(*options), kExamples, generate, chosen);
+  set_action(*command, options, settings(*options), kGenerateExamples, generate, chosen);
 }
 
 }  // namespace tapir::app

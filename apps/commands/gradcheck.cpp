@@ -11,7 +11,7 @@
 namespace tapir::app {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kGradcheckExamples = R"(Examples:
   tapir gradcheck --list
   tapir gradcheck rms_norm attention
   tapir gradcheck block --norm-position post --ffn gelu
@@ -153,7 +153,7 @@ void add_gradcheck_command(CLI::App& program, Action& chosen) {
   command->add_option("names", options->names,
                       "What to check: names, parts of names, or operation, layer, block, model; "
                       "nothing: everything");
-  set_action(*command, options, settings(*options), kExamples, check, chosen);
+  set_action(*command, options, settings(*options), kGradcheckExamples, check, chosen);
 }
 
 }  // namespace tapir::app

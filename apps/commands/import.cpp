@@ -7,7 +7,7 @@
 namespace tapir::app {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kImportExamples = R"(Examples:
   tapir import llama-folder --out runs/llama
   tapir generate runs/llama --prompt "Once upon a time"
   tapir train --resume runs/llama --data book.txt --steps 1000
@@ -49,7 +49,7 @@ void add_import_command(CLI::App& program, Action& chosen) {
   CLI::App* command =
       program.add_subcommand("import", "Make a run of a Llama model in Hugging Face's format");
   command->add_option("folder", options->folder, "Folder of the model")->required();
-  set_action(*command, options, settings(*options), kExamples, import, chosen);
+  set_action(*command, options, settings(*options), kImportExamples, import, chosen);
 }
 
 }  // namespace tapir::app

@@ -15,7 +15,7 @@
 namespace tapir::app {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kInfoExamples = R"(Examples:
   tapir info
   tapir info runs/book
   tapir info runs/book --checkpoint last
@@ -113,7 +113,7 @@ void add_info_command(CLI::App& program, Action& chosen) {
   CLI::App* command = program.add_subcommand(
       "info", "Show what a model is, or version, build, processor, memory and libraries");
   command->add_option("run", options->run, "Folder of a run, or of one checkpoint");
-  set_action(*command, options, settings(*options), kExamples, info, chosen);
+  set_action(*command, options, settings(*options), kInfoExamples, info, chosen);
 }
 
 }  // namespace tapir::app

@@ -15,7 +15,7 @@
 namespace tapir::app {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kInspectExamples = R"(Examples:
   tapir inspect TransformerBlock
   tapir inspect SwiGLU --d-model 128 --time 64 --composed
   tapir inspect cpu-tiny --html tiny.html
@@ -132,7 +132,7 @@ void add_inspect_command(CLI::App& program, Action& chosen) {
                       "A layer, block, operation or preset by name, or the folder of a run; by "
                       "default a small TransformerLM");
   auto flags = std::make_shared<Flags>(*command, settings(*options));
-  command->footer(kExamples);
+  command->footer(kInspectExamples);
   command->callback([options, flags, &chosen] {
     chosen = [options, flags] {
       choose_model(*options, *flags);

@@ -8,7 +8,7 @@
 namespace tapir::app {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kPlotExamples = R"(Examples:
   tapir plot runs/book
   tapir plot runs/small runs/large --svg both.svg)";
 
@@ -46,7 +46,7 @@ void add_plot_command(CLI::App& program, Action& chosen) {
   auto options = std::make_shared<PlotCommand>();
   CLI::App* command = program.add_subcommand("plot", "Draw the loss curves of runs");
   command->add_option("runs", options->runs, "Folders of runs")->required();
-  set_action(*command, options, settings(*options), kExamples, plot, chosen);
+  set_action(*command, options, settings(*options), kPlotExamples, plot, chosen);
 }
 
 }  // namespace tapir::app

@@ -8,7 +8,7 @@
 namespace tapir::app {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kReportExamples = R"(Examples:
   tapir report runs/book
   tapir report runs/small runs/large --out both.html)";
 
@@ -40,7 +40,7 @@ void add_report_command(CLI::App& program, Action& chosen) {
   CLI::App* command = program.add_subcommand(
       "report", "Write a page about runs: curves over each other, settings, samples");
   command->add_option("runs", options->runs, "Folders of runs")->required();
-  set_action(*command, options, settings(*options), kExamples, report, chosen);
+  set_action(*command, options, settings(*options), kReportExamples, report, chosen);
 }
 
 }  // namespace tapir::app

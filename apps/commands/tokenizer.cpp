@@ -26,7 +26,7 @@ namespace {
 
 constexpr const char* kOp = "tokenizer";
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kTokenizerExamples = R"(Examples:
   tapir tokenizer train --data book.txt --vocab-size 300 --out tokens
   tapir tokenizer encode tokens --text "Once upon a time"
   tapir tokenizer encode tokens --data book.txt --out book.tok
@@ -309,7 +309,7 @@ void add_info(CLI::App& parent, Action& chosen) {
 void add_tokenizer_command(CLI::App& program, Action& chosen) {
   CLI::App* command =
       program.add_subcommand("tokenizer", "Train and use tokenizers; make token files");
-  command->footer(kExamples);
+  command->footer(kTokenizerExamples);
   command->require_subcommand(1);
   add_train(*command, chosen);
   add_encode(*command, chosen);

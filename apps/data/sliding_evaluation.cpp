@@ -7,14 +7,14 @@
 namespace tapir::app {
 namespace {
 
-struct Window {
+struct ScoredWindow {
   int64_t begin = 0;  // of the inputs
   int64_t first = 0;  // target position that is new in this window
   int64_t end = 0;    // behind its last target
 };
 
-std::vector<Window> make_windows(int64_t tokens, const SlidingOptions& options) {
-  std::vector<Window> windows;
+std::vector<ScoredWindow> make_windows(int64_t tokens, const SlidingOptions& options) {
+  std::vector<ScoredWindow> windows;
   for (int64_t next = 1; next < tokens;) {
     const int64_t end = std::min(tokens, next == 1 ? options.context + 1 : next + options.stride);
     windows.push_back({std::max<int64_t>(0, end - 1 - options.context), next, end});
@@ -25,11 +25,11 @@ std::vector<Window> make_windows(int64_t tokens, const SlidingOptions& options) 
 
 // Losses of one window after the other, [rows][context].
 std::vector<double> window_losses(const nn::TransformerLM& model, const TokenSequence& tokens,
-                                  std::span<const Window> windows, int64_t context) {
+                                  std::span<const ScoredWindow> windows, int64_t context) {
   const auto length = static_cast<size_t>(context);
   std::vector<int32_t> inputs(windows.size() * length), targets(inputs.size());
   for (size_t row = 0; row < windows.size(); ++row) {
-    const Window& window = windows[row];
+    const ScoredWindow& window = windows[row];
     const auto count = static_cast<size_t>(window.end - 1 - window.begin);
     tokens.copy(window.begin, std::span(inputs).subspan(row * length, count));
     tokens.copy(window.begin + 1, std::span(targets).subspan(row * length, count));
@@ -52,11 +52,11 @@ Evaluation evaluate_sliding(const nn::TransformerLM& model, const TokenSequence&
           options.context);
   NoGrad pause;
   const std::vector<int64_t> bytes = bytes_per_token(tokenizer);
-  const std::vector<Window> windows = make_windows(tokens.size(), options);
+  const std::vector<ScoredWindow> windows = make_windows(tokens.size(), options);
   const auto batch = static_cast<size_t>(options.batch);
   Evaluation total;
   for (size_t start = 0; start < windows.size(); start += batch) {
-    const std::span<const Window> rows =
+    const std::span<const ScoredWindow> rows =
         std::span(windows).subspan(start, std::min(batch, windows.size() - start));
     const std::vector<double> losses = window_losses(model, tokens, rows, options.context);
     for (size_t row = 0; row < rows.size(); ++row) {

@@ -5,11 +5,11 @@
 namespace tapir::app {
 namespace {
 
-constexpr size_t kPoints = 250;  // of a curve: more would only show noise
+constexpr size_t kCurvePoints = 250;  // of a curve: more would only show noise
 
 Series training_series(const std::vector<Metrics>& lines, const std::string& prefix) {
   Series series{prefix + "training", {}, {}, false};
-  const size_t stretch = lines.size() / kPoints + 1;
+  const size_t stretch = lines.size() / kCurvePoints + 1;
   for (size_t first = 0; first < lines.size(); first += stretch) {
     double x = 0, y = 0, count = 0;
     for (size_t i = first; i < std::min(first + stretch, lines.size()); ++i) {

@@ -19,16 +19,16 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kPoints = 1000;      // of a curve; more would only make the page large
-constexpr size_t kMostSamples = 200;  // the latest ones
+constexpr size_t kReportPoints = 1000;  // of a curve; more would only make the page large
+constexpr size_t kMostSamples = 200;    // the latest ones
 constexpr size_t kMostSampleText = 20'000;
 
 const std::vector<std::string> kMeasured = {"loss", "lr", "grad_norm", "tokens_per_s"};
 
-// The mean of each stretch of lines, so that a curve has at most kPoints.
+// The mean of each stretch of lines, so that a curve has at most kReportPoints.
 Json training_curve(const std::vector<Json>& lines) {
   Json curve = Json::array();
-  const size_t stretch = lines.size() / kPoints + 1;
+  const size_t stretch = lines.size() / kReportPoints + 1;
   for (size_t first = 0; first < lines.size(); first += stretch) {
     const size_t last = std::min(first + stretch, lines.size());
     Json point = {{"step", lines[last - 1]["step"]},

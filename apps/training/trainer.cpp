@@ -24,8 +24,8 @@ uint64_t seed_for(const RunConfig& config, Purpose purpose) {
 
 nn::TransformerLM make_model(const RunConfig& config, const Tokenizer& tokenizer, Device device) {
   Generator generator(seed_for(config, Purpose::initialisation));
-  return nn::TransformerLM(config.model.transformer(tokenizer.vocab_size()), generator, DType::f32,
-                           device);
+  return nn::TransformerLM(config.model.transformer(tokenizer.vocab_size()), generator,
+                           parameter_dtype(config.training.precision), device);
 }
 
 optim::AdamWOptions adamw_options(const OptimizerConfig& config) {
@@ -67,8 +67,7 @@ void Trainer::restore(const std::filesystem::path& checkpoint) {
   // A model from elsewhere brings no place in any data.
   if (info.train_tokens > 0) state_ = info.state;
   sampler_.set_seed(state_.data.seed);
-  load_weights(checkpoint, model_);
-  if (info.has_optimizer()) load_optimizer(checkpoint, optimizer_);
+  load_training(checkpoint, info, model_, optimizer_);
 }
 
 StopReason Trainer::run(TrainingObserver& observer) {

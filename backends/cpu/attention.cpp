@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "backends/cpu/cpu_backend.h"
-#include "backends/cpu/f32_copy.h"
 #include "backends/cpu/parallel.h"
+#include "backends/cpu/wide_heads.h"
 
 namespace tapir::TAPIR_ISA {
 namespace {
@@ -98,15 +98,32 @@ void attend(const AttentionProblem<A>& p, View out, View lse) {
   });
 }
 
+template <typename T>
+void attend_narrow(ConstView q, ConstView k, ConstView v, ConstView mask,
+                   const AttentionOptions& options, View out, View lse) {
+  const int64_t group = k.size(1) == 0 ? 0 : q.size(1) / k.size(1);
+  const int64_t cost = group * q.size(2) * k.size(2) * (q.size(3) + v.size(3)) / 8;
+  for_each_head(k, cost, [&](int64_t b, int64_t kv) {
+    const int64_t h = kv * group;
+    const WideHeads<T> wide_q(heads_of(q, b, h, group));
+    const WideHeads<T> wide_k(heads_of(k, b, kv, 1)), wide_v(heads_of(v, b, kv, 1));
+    const View to = heads_of(out, b, h, group);
+    const F32Copy wide_out(to.shape);
+    attend<float>(
+        {wide_q.view(), wide_k.view(), wide_v.view(), heads_of(mask, b, h, group), options},
+        wide_out.view(), heads_of(lse, b, h, group));
+    narrow_heads<T>(wide_out, to);
+  });
+}
+
 }  // namespace
 
 void CpuBackend::attention(ConstView q, ConstView k, ConstView v, ConstView mask,
                            const AttentionOptions& options, View out, View lse) const {
   if (q.dtype == DType::f64) return attend<double>({q, k, v, mask, options}, out, lse);
   if (q.dtype == DType::f32) return attend<float>({q, k, v, mask, options}, out, lse);
-  const F32Copy wide_q(*this, q), wide_k(*this, k), wide_v(*this, v), wide_out(out.shape);
-  attend<float>({wide_q.view(), wide_k.view(), wide_v.view(), mask, options}, wide_out.view(), lse);
-  copy(wide_out.view(), out);
+  q.dtype == DType::bf16 ? attend_narrow<bf16>(q, k, v, mask, options, out, lse)
+                         : attend_narrow<f16>(q, k, v, mask, options, out, lse);
 }
 
 }  // namespace tapir::TAPIR_ISA

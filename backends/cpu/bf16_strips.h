@@ -9,7 +9,8 @@ namespace tapir::TAPIR_ISA {
 // A strip is 32 rows of a, or 32 columns of b: two tiles side by side. It is cut into steps of 32
 // terms, which one multiplication of tiles takes. A step holds the two tiles of the rounded numbers
 // and, with two parts, the two tiles of what the rounding took away. The pairs of a tile are terms
-// p and p + 16 of the step.
+// p and p + 16 of the step if operands are f32, which have to be rounded, and terms 2p and 2p + 1
+// if they are bf16: then a row of a's tile is what stands in memory.
 inline constexpr int64_t kStripLines = 2 * kTileSide, kStepTerms = 32;
 inline constexpr int64_t kTilePairs = kTileSide * kTileSide;
 
@@ -31,14 +32,14 @@ struct Lines {
 
 // Sixteen lines of a step, the upper or lower half of a strip. What lies beyond `count` lines and
 // `terms` terms counts as zero. Tiles of a have a row for each line, those of b for each pair.
-template <int Parts, bool OfA, typename T>
-void pack_tile(const Lines<T>& lines, int64_t count, int64_t terms, uint32_t* to) {
+template <int Parts, bool OfA>
+void pack_tile(const Lines<float>& lines, int64_t count, int64_t terms, uint32_t* to) {
   const bool by_line = lines.step == 1;
   const int64_t row_step = by_line ? lines.line_step : lines.step;
   const int64_t second = by_line ? kTileSide : kTileSide * lines.step;
   Pairs rounded[kTileSide], rest[kTileSide];
   for (int64_t i = 0; i < kTileSide; ++i) {
-    const T* from = lines.data + i * row_step;
+    const float* from = lines.data + i * row_step;
     const int64_t first_count = by_line ? (i < count ? terms : 0) : (i < terms ? count : 0);
     const int64_t second_count =
         by_line ? first_count - kTileSide : (i + kTileSide < terms ? count : 0);
@@ -55,6 +56,24 @@ void pack_tile(const Lines<T>& lines, int64_t count, int64_t terms, uint32_t* to
     rounded[i].store(to + i * kTileSide);
     if constexpr (Parts == 2) rest[i].store(to + 2 * kTilePairs + i * kTileSide);
   }
+}
+
+template <int Parts, bool OfA>
+void pack_tile(const Lines<bf16>& lines, int64_t count, int64_t terms, uint32_t* to) {
+  static_assert(Parts == 1);
+  const bool by_line = lines.step == 1;
+  Pairs rows[kTileSide];
+  for (int64_t i = 0; i < kTileSide; ++i) {
+    if (by_line) {
+      rows[i] = neighbour_pairs(lines.data + i * lines.line_step, i < count ? terms : 0);
+    } else {
+      const bf16* from = lines.data + 2 * i * lines.step;
+      rows[i] = join_pairs(from, 2 * i < terms ? count : 0, from + lines.step,
+                           2 * i + 1 < terms ? count : 0);
+    }
+  }
+  if (by_line != OfA) transpose_square(rows);
+  for (int64_t i = 0; i < kTileSide; ++i) rows[i].store(to + i * kTileSide);
 }
 
 // A strip of up to kStripLines lines. Of a strip with half as many lines, the second tiles are left
