@@ -200,11 +200,11 @@ TEST(Bf16Product, AnyNumberOfThreadsGivesTheSameBits) {
 }
 
 // Null where this build has none.
-cpu::Bf16Product amx_product() {
+auto amx_product() {
 #ifdef TAPIR_WITH_AMX
-  return amx::multiply_bf16;
+  return amx::bf16_kernels().product;
 #else
-  return nullptr;
+  return cpu::Bf16Kernels().product;
 #endif
 }
 
@@ -283,8 +283,8 @@ class Precision : public ::testing::Test {
   }
 
   const std::unique_ptr<const Backend> with_ =
-      avx2::make_cpu_backend(cpu::Isa::avx2, twin::multiply_bf16);
-  const std::unique_ptr<const Backend> without_ = avx2::make_cpu_backend(cpu::Isa::avx2, nullptr);
+      avx2::make_cpu_backend(cpu::Isa::avx2, {twin::multiply_bf16});
+  const std::unique_ptr<const Backend> without_ = avx2::make_cpu_backend(cpu::Isa::avx2, {});
 };
 
 TEST_F(Precision, ChoosesTheProducts) {

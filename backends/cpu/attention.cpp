@@ -6,6 +6,7 @@
 
 #include "backends/cpu/cpu_backend.h"
 #include "backends/cpu/parallel.h"
+#include "backends/cpu/softmax_row.h"
 #include "backends/cpu/wide_heads.h"
 
 namespace tapir::TAPIR_ISA {
@@ -28,20 +29,6 @@ struct ForwardState {
         product_memory(sum + kQueryBlock) {}
 };
 
-// Turns a row of n scores into exp(score - maximum so far), and returns the factor by which sums
-// over earlier tiles shrink as the maximum grows.
-template <typename A>
-A update_row(A* row, int64_t n, A& largest, A& sum) {
-  constexpr A kHidden = -std::numeric_limits<A>::infinity();
-  const A highest = std::max(largest, lane_max<A>(n, [=](int64_t j) { return row[j]; }));
-  const A shift = highest == kHidden ? A(0) : highest;  // nothing seen yet: exp(-inf) gives zeros
-  const A factor = scalar::exp(largest - shift);
-  sum = sum * factor +
-        lane_sum<A>(n, [=](int64_t j) { return row[j] = scalar::exp(row[j] - shift); });
-  largest = highest;
-  return factor;
-}
-
 template <typename A>
 void attend_block(const AttentionProblem<A>& p, int64_t b, int64_t h, int64_t t,
                   cpu::BlasMatrix<const A> key_columns, const ForwardState<A>& state, View out,
@@ -56,7 +43,7 @@ void attend_block(const AttentionProblem<A>& p, int64_t b, int64_t h, int64_t t,
     p.score_tile(b, h, t, tile_rows, s, columns, key_columns, state.scores, state.product_memory);
     for (int64_t r = 0; r < tile_rows; ++r) {
       A* row = state.scores + r * kKeyBlock;
-      const int64_t seen = padded(p.visible_columns(t, r, s, columns));
+      const int64_t seen = padded(p.visible_columns(t + r, s, columns));
       const A factor = update_row(row, seen, state.largest[r], state.sum[r]);
       if (seen < columns) std::fill(row + seen, row + columns, A(0));
       A* values = state.values + r * width;
@@ -122,6 +109,8 @@ void CpuBackend::attention(ConstView q, ConstView k, ConstView v, ConstView mask
                            const AttentionOptions& options, View out, View lse) const {
   if (q.dtype == DType::f64) return attend<double>({q, k, v, mask, options}, out, lse);
   if (q.dtype == DType::f32) return attend<float>({q, k, v, mask, options}, out, lse);
+  if (q.dtype == DType::bf16 && bf16_.attention != nullptr && fills_tiles(q, k))
+    return bf16_.attention(q, k, v, mask, options, out, lse);
   q.dtype == DType::bf16 ? attend_narrow<bf16>(q, k, v, mask, options, out, lse)
                          : attend_narrow<f16>(q, k, v, mask, options, out, lse);
 }

@@ -63,7 +63,7 @@ void backward_tile(const AttentionProblem<A>& p, const Gradients<A>& g, int64_t 
     A* row_grad = state.score_grads + r * kKeyBlock;
     const bool empty = lse[r] == -std::numeric_limits<A>::infinity();
     const A shift = empty ? A(0) : lse[r], delta = state.delta[r];
-    const int64_t seen = padded(p.visible_columns(t, r, s, columns));
+    const int64_t seen = padded(p.visible_columns(t + r, s, columns));
 #pragma omp simd
     for (int64_t j = 0; j < seen; ++j) {
       row[j] = scalar::exp(row[j] - shift);
@@ -152,6 +152,8 @@ void CpuBackend::attention_backward(ConstView grad, ConstView q, ConstView k, Co
     return attend_backward<double>({q, k, v, mask, options}, {grad, out, lse, dq, dk, dv});
   if (q.dtype == DType::f32)
     return attend_backward<float>({q, k, v, mask, options}, {grad, out, lse, dq, dk, dv});
+  if (q.dtype == DType::bf16 && bf16_.attention_backward != nullptr && fills_tiles(q, k))
+    return bf16_.attention_backward(grad, q, k, v, mask, out, lse, options, dq, dk, dv);
   const Gradients<float> gradients{grad, out, lse, dq, dk, dv};
   q.dtype == DType::bf16 ? attend_backward_narrow<bf16>(q, k, v, mask, options, gradients)
                          : attend_backward_narrow<f16>(q, k, v, mask, options, gradients);

@@ -20,9 +20,9 @@ inline constexpr int kPairLanes = 16;
 // round_pairs makes pairs (x[i], y[i]), rounded to nearest, ties to even; numbers below the normal
 // ones become zero. rest_of(x, y, pairs) makes the pairs of what the rounding took away.
 //
-// Of bf16, neighbour_pairs makes the pairs (x[2i], x[2i + 1]) of the first n numbers, join_pairs the
-// pairs (x[i], y[i]) of the first n of x and the first m of y; the others are 0. round_line rounds
-// the first n of 32 floats; numbers below the normal ones may become zero.
+// Of bf16, neighbour_pairs makes the pairs (x[2i], x[2i + 1]) of the first n numbers, join_pairs
+// the pairs (x[i], y[i]) of the first n of x and the first m of y; the others are 0. round_line
+// rounds the first n of 32 floats; numbers below the normal ones may become zero.
 
 #ifdef __AVX512BF16__
 

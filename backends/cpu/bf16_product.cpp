@@ -16,6 +16,9 @@ namespace {
 // deep as a block the larger part stays in the first-level one.
 constexpr int64_t kMostBlockSteps = 16;
 constexpr int64_t kPieceBytes = int64_t{256} << 10, kMostPieceStrips = 16;
+// Columns of the result that a piece goes through together: b's strips for them stay in the
+// second-level cache, and rows of the result are written in runs of lines.
+constexpr int64_t kGroupColumns = 8 * kStripLines;
 constexpr int64_t kColumnsBytes = int64_t{16} << 20;  // of b
 
 int64_t divide_up(int64_t size, int64_t piece) {
@@ -141,27 +144,38 @@ class Product {
     for (int64_t i = 0; i < strips_of(rows.count); ++i)
       a[static_cast<size_t>(i)] = strip_of_rows(rows, i, steps, memory.piece);
     const bool last = steps.begin + steps.count == steps_;
-    for (int64_t j = 0; j < columns.count; j += kStripLines) {
-      const StripView b = StripView::packed(
-          strips + j / kStripLines * strip_pairs() + steps.begin * step_pairs(Parts), Parts);
+    for (int64_t first = 0; first < columns.count; first += kGroupColumns) {
+      const int64_t end = std::min(first + kGroupColumns, columns.count);
       for (int64_t i = 0; i < rows.count; i += kStripLines) {
-        Target target{.rows = std::min(kStripLines, rows.count - i),
-                      .columns = std::min(kStripLines, columns.count - j),
-                      .accumulate = steps.begin > 0};
-        const int64_t at = (rows.begin + i) * c_.ld + columns.begin + j;
-        if (c_.rounded == nullptr) {
-          target.sums = c_.sums + at;
-          target.sums_ld = c_.ld;
-        } else {
-          if (sums_wait()) target.sums = memory.sums + i * panel_columns_ + j;
-          target.sums_ld = panel_columns_;
-          if (last) target.rounded = c_.rounded + at;
-          target.rounded_ld = c_.ld;
+        for (int64_t j = first; j < end; j += kStripLines) {
+          const StripView b = StripView::packed(
+              strips + j / kStripLines * strip_pairs() + steps.begin * step_pairs(Parts), Parts);
+          Target target = target_of(rows.begin + i, i, columns.begin + j, j, last, memory);
+          target.rows = std::min(kStripLines, rows.count - i);
+          target.columns = std::min(kStripLines, columns.count - j);
+          target.accumulate = steps.begin > 0;
+          multiply_strips<Parts>(tiles, steps.count, a[static_cast<size_t>(i / kStripLines)], b,
+                                 target);
         }
-        multiply_strips<Parts>(tiles, steps.count, a[static_cast<size_t>(i / kStripLines)], b,
-                               target);
       }
     }
+  }
+
+  // Where element (i, j) of the result goes, which is (row, column) of the piece.
+  Target target_of(int64_t i, int64_t row, int64_t j, int64_t column, bool last,
+                   const Memory& memory) const {
+    Target target{};
+    const int64_t at = i * c_.ld + j;
+    if (c_.rounded == nullptr) {
+      target.sums = c_.sums + at;
+      target.sums_ld = c_.ld;
+      return target;
+    }
+    if (sums_wait()) target.sums = memory.sums + row * panel_columns_ + column;
+    target.sums_ld = panel_columns_;
+    if (last) target.rounded = c_.rounded + at;
+    target.rounded_ld = c_.ld;
+    return target;
   }
 
   // The i-th strip of these rows, in so many steps: packed, unless tiles can read it as it is.

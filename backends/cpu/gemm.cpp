@@ -140,8 +140,8 @@ void CpuBackend::matmul(ConstView a, ConstView b, View out) const {
   }
   if (out.dtype == DType::f64) return multiply_f64(a, b, out);
   const int parts =
-      bf16_product_ != nullptr && suits_bf16(out, a.size(-1)) ? bf16_parts(out.dtype) : 0;
-  if (parts > 0) return bf16_product_(a, b, out, parts);
+      bf16_.product != nullptr && suits_bf16(out, a.size(-1)) ? bf16_parts(out.dtype) : 0;
+  if (parts > 0) return bf16_.product(a, b, out, parts);
   if (out.dtype == DType::f32) return multiply_f32(a, b, out);
   const Stored stored_a(a), stored_b(b);
   const F32Copy wide_a(*this, stored_a.view), wide_b(*this, stored_b.view), wide_out(out.shape);
