@@ -95,7 +95,7 @@ TEST_P(CrashIn, AHundredStepsAreFiftyAKillAndFifty) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Precisions, CrashIn, ::testing::Values("f32", "bf16"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& one) { return std::string(one.param); });
 
 // Killed at any moment, inside a save too, a run comes to the same end.
 TEST_F(Crash, KilledAtAHundredRandomMomentsItEndsTheSame) {

@@ -56,7 +56,7 @@ TEST_P(ResumeIn, ContinuesAsIfNothingHadHappened) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Precisions, ResumeIn, ::testing::Values("f32", "bf16"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& one) { return std::string(one.param); });
 
 TEST_F(Resume, ASignalSavesAndSaysHowToContinue) {
   Process process(TAPIR_PROGRAM, tiny_train(data_, folder_ / "run", {"--steps", "1000000"}));

@@ -36,10 +36,9 @@ double activation_bytes(const RunConfig& config, const nn::TransformerConfig& c)
   // With activation checkpoints each block keeps its input, and one block at a time the rest.
   const double blocks = config.training.checkpoint_activations ? layers * width + block_elements(c)
                                                                : layers * block_elements(c);
-  // Logits, their gradient, and the temporaries of the widest layer.
+  // Logits and their gradient, and the temporaries of a layer, which kernels keep in f32.
   const auto vocabulary = static_cast<double>(c.vocab_size);
-  const double head = 2 * vocabulary + 4 * width;
-  double bytes = tokens * (blocks + head) * number_bytes(config);
+  double bytes = tokens * ((blocks + 2 * vocabulary) * number_bytes(config) + 4 * width * kFloat);
   // Without AMX, products of bf16 are those of f32 copies; the largest is that of the output layer.
   if (number_bytes(config) < kFloat && cpu::chosen_isa() != cpu::Isa::amx)
     bytes += (tokens * (width + vocabulary) + width * vocabulary) * kFloat;

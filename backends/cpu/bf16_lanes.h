@@ -7,10 +7,8 @@
 #include <cstdint>
 #include <limits>
 
-#include "backends/dtype.h"
-#ifdef __AVX512BF16__
 #include "backends/cpu/vector.h"
-#endif
+#include "backends/dtype.h"
 
 namespace tapir::TAPIR_ISA {
 
@@ -67,12 +65,14 @@ inline Pairs neighbour_pairs(const bf16* x, int64_t n) {
   return {_mm512_maskz_loadu_epi16(first_words(n), x)};
 }
 
+// Masks of ones stand where GCC 12 warns of an uninitialised value in the intrinsic without one.
 inline Pairs join_pairs(const bf16* x, int64_t n, const bf16* y, int64_t m) {
   const auto widened = [](const bf16* from, int64_t count) {
     const auto mask = static_cast<__mmask16>(first_words(count));
-    return _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, from));
+    return _mm512_maskz_cvtepu16_epi32(0xffff, _mm256_maskz_loadu_epi16(mask, from));
   };
-  return {_mm512_or_si512(widened(x, n), _mm512_slli_epi32(widened(y, m), 16))};
+  const __m512i upper = _mm512_maskz_slli_epi32(0xffff, widened(y, m), 16);
+  return {_mm512_or_si512(widened(x, n), upper)};
 }
 
 inline void round_line(const float* from, int64_t n, bf16* to) {

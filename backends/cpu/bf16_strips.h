@@ -58,22 +58,40 @@ void pack_tile(const Lines<float>& lines, int64_t count, int64_t terms, uint32_t
   }
 }
 
+// `Whole` says that all lines and terms are there, ByLine that the terms of a line are consecutive.
+template <bool OfA, bool Whole, bool ByLine>
+void pack_pairs(const Lines<bf16>& lines, int64_t count, int64_t terms, uint32_t* to) {
+  Pairs rows[kTileSide];
+  unroll<kTileSide>([&](auto i) {
+    const bf16* from = lines.data + (ByLine ? i * lines.line_step : 2 * i * lines.step);
+    if constexpr (ByLine) {
+      rows[i] = neighbour_pairs(from, Whole ? kStepTerms : i < count ? terms : 0);
+    } else {
+      rows[i] = join_pairs(from,
+                           Whole           ? kTileSide
+                           : 2 * i < terms ? count
+                                           : 0,
+                           from + lines.step,
+                           Whole               ? kTileSide
+                           : 2 * i + 1 < terms ? count
+                                               : 0);
+    }
+  });
+  if constexpr (ByLine != OfA) transpose_square(rows);
+  unroll<kTileSide>([&](auto i) { rows[i].store(to + i * kTileSide); });
+}
+
 template <int Parts, bool OfA>
 void pack_tile(const Lines<bf16>& lines, int64_t count, int64_t terms, uint32_t* to) {
   static_assert(Parts == 1);
   const bool by_line = lines.step == 1;
-  Pairs rows[kTileSide];
-  for (int64_t i = 0; i < kTileSide; ++i) {
-    if (by_line) {
-      rows[i] = neighbour_pairs(lines.data + i * lines.line_step, i < count ? terms : 0);
-    } else {
-      const bf16* from = lines.data + 2 * i * lines.step;
-      rows[i] = join_pairs(from, 2 * i < terms ? count : 0, from + lines.step,
-                           2 * i + 1 < terms ? count : 0);
-    }
+  if (count >= kTileSide && terms >= kStepTerms) {
+    by_line ? pack_pairs<OfA, true, true>(lines, count, terms, to)
+            : pack_pairs<OfA, true, false>(lines, count, terms, to);
+  } else {
+    by_line ? pack_pairs<OfA, false, true>(lines, count, terms, to)
+            : pack_pairs<OfA, false, false>(lines, count, terms, to);
   }
-  if (by_line != OfA) transpose_square(rows);
-  for (int64_t i = 0; i < kTileSide; ++i) rows[i].store(to + i * kTileSide);
 }
 
 // A strip of up to kStripLines lines. Of a strip with half as many lines, the second tiles are left
