@@ -135,6 +135,17 @@ void Optimizer::refresh_master(Slot& slot) {
   slot.master.copy_(where(unchanged, slot.master, to(param, DType::f32)));
 }
 
+void Optimizer::set_masters(const StateDict& values) {
+  for (Slot& slot : slots_) {
+    if (!slot.master.defined()) continue;
+    const auto found = values.find(slot.name);
+    require(found != values.end(), kind_, "set_masters has no value for {}", slot.name);
+    slot.master.copy_(found->second);
+    slot.param.copy_(found->second);
+    slot.seen_version = slot.param.storage().version();
+  }
+}
+
 Optimizer::Buffers Optimizer::make_buffers(std::string_view name) const {
   Buffers made{name, {}};
   for (const Slot& slot : slots_) {

@@ -58,6 +58,11 @@ class Optimizer {
   };
   const std::vector<Slot>& slots() const { return slots_; }
 
+  // Gives parameters of 16 bits new values: their f32 copies exactly, themselves rounded. A master
+  // that lies between two numbers of 16 bits lets some weights move with the first small steps; of
+  // masters that all lie on one, none would. A missing name is an Error.
+  void set_masters(const StateDict& values);
+
   // Everything a resumed run needs: "optim.step" (i32 scalar), "optim.master.<name>" and the
   // buffers of the kind ("optim.m.<name>", ...). Tensors share storage with the optimizer.
   StateDict state_dict() const;

@@ -121,9 +121,10 @@ TEST_P(TransformerGolden, TrainingRun) {
   }
 }
 
-// bf16 with f32 masters. A number is within 2^-9 of what was rounded, relative to it. From a weight
-// to a logit about ten roundings follow each other, which add up like their root: the logits, of
-// which the largest is about 2, are off by 2 * sqrt(10) * 2^-9 = 0.012, and no loss by more.
+// bf16 with f32 masters. A rounding is off by 2^-8 of a number at most, and by half of that as a
+// rule. From a weight to a logit about ten roundings follow each other, which add up like their
+// root: the logits, of which the largest is about 2, are off by 2 * sqrt(10) * 2^-9 = 0.012. A loss
+// is a mean over tokens, whose logits are off in different directions.
 TEST(TransformerInBf16, LosesNoMoreThanItsRoundingInTenSteps) {
   for (const testing::GoldenCase& golden : testing::golden_cases("transformer")) {
     Generator generator;
