@@ -58,6 +58,10 @@ void apply_rules(std::string_view kind, const std::vector<GroupRule>& rules,
 
 }  // namespace
 
+std::string master_key(std::string_view parameter) {
+  return fmt::format("{}master.{}", kPrefix, parameter);
+}
+
 Optimizer::Optimizer(std::string_view kind, const std::vector<NamedTensor>& parameters, double lr,
                      const GroupOptions& groups)
     : kind_(kind) {
@@ -138,6 +142,17 @@ void Optimizer::refresh_master(Slot& slot) {
   slot.master.copy_(where(unchanged, slot.master, to(param, DType::f32)));
 }
 
+void Optimizer::set_masters(const StateDict& values) {
+  for (Slot& slot : slots_) {
+    if (!slot.master.defined()) continue;
+    const auto found = values.find(slot.name);
+    require(found != values.end(), kind_, "set_masters has no value for {}", slot.name);
+    slot.master.copy_(found->second);
+    slot.param.copy_(found->second);
+    slot.seen_version = slot.param.storage().version();
+  }
+}
+
 Optimizer::Buffers Optimizer::make_buffers(std::string_view name) const {
   Buffers made{name, {}};
   for (const Slot& slot : slots_) {
@@ -153,7 +168,7 @@ StateDict Optimizer::state_dict() const {
   const auto step = static_cast<int32_t>(steps_);
   state[fmt::format("{}step", kPrefix)] = Tensor::from(std::span<const int32_t>(&step, 1), {});
   for (const Slot& slot : slots_) {
-    if (slot.master.defined()) state[fmt::format("{}master.{}", kPrefix, slot.name)] = slot.master;
+    if (slot.master.defined()) state[master_key(slot.name)] = slot.master;
   }
   for (const Buffers* kind : buffers()) {
     for (size_t i = 0; i < slots_.size(); ++i) {

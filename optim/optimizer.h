@@ -26,6 +26,9 @@ struct GroupOptions {
   std::vector<GroupRule> rules = {};
 };
 
+// The key in a state dict of a parameter's f32 copy.
+std::string master_key(std::string_view parameter);
+
 // Steps the parameters that require grad. A parameter without gradient is left alone in that step.
 // 16-bit parameters are stepped in f32 master copies and rounded from them, because an update is
 // often smaller than half their spacing. To construct one from no parameter that requires grad,
@@ -56,6 +59,11 @@ class Optimizer {
     uint64_t seen_version = 0;
   };
   const std::vector<Slot>& slots() const { return slots_; }
+
+  // Gives parameters of 16 bits new values: their f32 copies exactly, themselves rounded. A master
+  // that lies between two numbers of 16 bits lets some weights move with the first small steps; of
+  // masters that all lie on one, none would. A missing name is an Error.
+  void set_masters(const StateDict& values);
 
   // Everything a resumed run needs: "optim.step" (i32 scalar), "optim.master.<name>" and the
   // buffers of the kind ("optim.m.<name>", ...). Tensors share storage with the optimizer.

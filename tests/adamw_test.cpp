@@ -160,6 +160,20 @@ TEST(AdamW, MasterWeightsAccumulateSmallSteps) {
   EXPECT_EQ(optimizer.state_dict().at("optim.m.w").dtype(), DType::f32);
 }
 
+TEST(AdamW, MastersTakeValuesThatTheParametersRound) {
+  const Tensor w = leaf({1.0, 2.0}, {2}, DType::bf16), b = leaf({1.0}, {1});
+  AdamW optimizer({{"w", w}, {"b", b}}, {.lr = 0.0});
+  optimizer.set_masters({{"w", Tensor::from({1.001, 3.0}, {2})}});
+  const std::vector<double> masters = {static_cast<double>(1.001f), 3.0};
+  EXPECT_EQ(optimizer.slots()[0].master.to_vector(), masters);
+  EXPECT_EQ(w.to_vector(), (std::vector{1.0, 3.0}));
+  EXPECT_EQ(b.item(), 1.0);
+  w.set_grad(Tensor::from({1.0, 1.0}, {2}, DType::bf16));
+  optimizer.step();
+  EXPECT_EQ(optimizer.slots()[0].master.to_vector(), masters);
+  expect_error([&] { optimizer.set_masters({}); }, {"adamw: set_masters has no value for w"});
+}
+
 TEST(AdamW, MasterFollowsWritesFromOutside) {
   Tensor w = leaf({1.0, 1.0}, {2}, DType::bf16);
   AdamW optimizer({{"w", w}}, {.lr = 1e-4});

@@ -74,10 +74,13 @@ class Crash : public ::testing::Test {
   std::string data_ = folder_ / "text.tok";
 };
 
-TEST_F(Crash, AHundredStepsAreFiftyAKillAndFifty) {
+// Which numbers a run computes with.
+class CrashIn : public Crash, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(CrashIn, AHundredStepsAreFiftyAKillAndFifty) {
   const std::vector<std::string> options = {
-      "--steps",      "100", "--save-every", "50", "--accumulate", "2", "--dropout", "0.1",
-      "--eval-every", "20",  "--keep",       "9",  "--log-every",  "1"};
+      "--steps",      "100", "--save-every", "50", "--accumulate", "2", "--dropout",   "0.1",
+      "--eval-every", "20",  "--keep",       "9",  "--log-every",  "1", "--precision", GetParam()};
   ASSERT_EQ(run_tapir(command("whole", options)).status, 0);
   Process process(TAPIR_PROGRAM, command("parts", options));
   ASSERT_TRUE(process.wait_for("step 51/100"));
@@ -90,6 +93,9 @@ TEST_F(Crash, AHundredStepsAreFiftyAKillAndFifty) {
                              "epoch 3, 16 of its 192 windows done"});
   expect_same_run(folder_ / "whole", folder_ / "parts");
 }
+
+INSTANTIATE_TEST_SUITE_P(Precisions, CrashIn, ::testing::Values("f32", "bf16"),
+                         [](const auto& one) { return std::string(one.param); });
 
 // Killed at any moment, inside a save too, a run comes to the same end.
 TEST_F(Crash, KilledAtAHundredRandomMomentsItEndsTheSame) {

@@ -258,7 +258,6 @@ TEST(Overlap, AgreesWithTheNaiveSearch) {
   }
 }
 
-// The forecast is a promise: what a run really needs at its peak is near it, and not above.
 // What is cut off first is not what people look at.
 TEST(Progress, FitsItsLine) {
   StepReport report;
@@ -283,12 +282,12 @@ TEST(Progress, FitsItsLine) {
   }
 }
 
+// The forecast is a promise: what a run really needs at its peak is near it, and not above.
 TEST(MemoryForecast, IsNearThePeak) {
   TemporaryFolder folder;
   RunConfig config = config_for({folder.write("a.txt", std::string(3000, 'a'))});
   config.training.eval_every = 0;
   config.training.batch = 8;
-  config.training.steps = 2;
   config.training.steps = 2;
   const Dataset data = load_dataset(config);
   const auto check = [&](const std::string& what) {
@@ -310,6 +309,10 @@ TEST(MemoryForecast, IsNearThePeak) {
   check("gelu, layer norm, one head of keys");
   config.training.checkpoint_activations = true;
   check("activation checkpoints");
+  config.training.precision = Precision::bf16;
+  check("activation checkpoints, bf16");
+  config.training.checkpoint_activations = false;
+  check("bf16");
 }
 
 }  // namespace

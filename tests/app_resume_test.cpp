@@ -30,8 +30,12 @@ class Resume : public ::testing::Test {
   std::string data_ = folder_.write("text.txt", small_text());
 };
 
-TEST_F(Resume, ContinuesAsIfNothingHadHappened) {
-  const std::vector<std::string> options = {"--dropout", "0.1", "--accumulate", "2"};
+// Which numbers a run computes with.
+class ResumeIn : public Resume, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(ResumeIn, ContinuesAsIfNothingHadHappened) {
+  const std::vector<std::string> options = {"--dropout", "0.1",         "--accumulate",
+                                            "2",         "--precision", GetParam()};
   const std::string whole = train("whole", options);
   // The first part has the schedule of the whole run, and is stopped by a signal.
   std::vector<std::string> slow = options;
@@ -50,6 +54,9 @@ TEST_F(Resume, ContinuesAsIfNothingHadHappened) {
   ASSERT_EQ(first.size(), second.size());
   for (size_t i = 0; i < first.size(); ++i) EXPECT_EQ(first[i]["loss"], second[i]["loss"]) << i;
 }
+
+INSTANTIATE_TEST_SUITE_P(Precisions, ResumeIn, ::testing::Values("f32", "bf16"),
+                         [](const auto& one) { return std::string(one.param); });
 
 TEST_F(Resume, ASignalSavesAndSaysHowToContinue) {
   Process process(TAPIR_PROGRAM, tiny_train(data_, folder_ / "run", {"--steps", "1000000"}));

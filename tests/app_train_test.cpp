@@ -61,13 +61,20 @@ TEST(Train, TheSameSeedGivesTheSameRunWithAnyNumberOfThreads) {
   TemporaryFolder folder;
   const std::string data = folder.write("text.txt", small_text());
   std::set<std::string> metrics, weights;
-  for (const std::string threads : {"1", "2"}) {
-    const std::string out = folder / ("run" + threads);
-    ASSERT_EQ(run_tapir(tiny_train(data, out, {"--threads", threads, "--dropout", "0.1"})).status,
-              0);
+  const auto train = [&](const char* precision, const char* threads) {
+    const std::string out = folder / (std::string(precision) + threads);
+    const std::vector<std::string> options = {"--threads", threads,       "--dropout",
+                                              "0.1",       "--precision", precision};
+    ASSERT_EQ(run_tapir(tiny_train(data, out, options)).status, 0);
     metrics.insert(metrics_without_times(out + "/metrics.jsonl"));
     weights.insert(read_text(out + "/checkpoints/last/model.safetensors"));
-  }
+  };
+  for (const char* threads : {"1", "2"}) train("bf16", threads);
+  EXPECT_EQ(metrics.size(), 1u);
+  EXPECT_EQ(weights.size(), 1u);
+  metrics.clear();
+  weights.clear();
+  for (const char* threads : {"1", "2"}) train("f32", threads);
   EXPECT_EQ(metrics.size(), 1u);
   EXPECT_EQ(weights.size(), 1u);
   ASSERT_EQ(run_tapir(tiny_train(data, folder / "other", {"--seed", "2"})).status, 0);

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "backends/cpu/allocator.h"
 #include "backends/cpu/threads.h"
 #include "backends/matmul_precision.h"
 #include "backends/philox.h"
@@ -26,8 +27,9 @@ struct Product {
 };
 
 // On both sides of a tile, a strip, a step, a piece of a and a block of terms.
-constexpr Product kProducts[] = {{1, 1, 1},    {16, 16, 32},  {17, 33, 31},  {32, 32, 64},
-                                 {70, 50, 97}, {48, 130, 33}, {300, 20, 40}, {20, 40, 600}};
+constexpr Product kProducts[] = {{1, 1, 1},     {16, 16, 32},  {17, 33, 31},
+                                 {32, 32, 64},  {70, 50, 97},  {48, 130, 33},
+                                 {300, 20, 40}, {20, 40, 600}, {70, 40, 1056}};
 
 // Operands [m, k] and [k, n], each by rows or by columns.
 struct Operands {
@@ -98,6 +100,47 @@ TEST(Bf16Product, EveryLayoutKeepsItsBound) {
   }
 }
 
+// Products of bf16 are exact in f32, so that only sums are rounded; a result of bf16 is the one of
+// f32, rounded.
+TEST(Bf16Product, OfTensorsOfBf16RoundsSumsOnly) {
+  for (const Product& p : kProducts) {
+    for (int layout = 0; layout < 4; ++layout) {
+      const Operands in(p, layout, DType::bf16);
+      const Exact exact(in.left(), in.right());
+      const Array out({p.m, p.n}, DType::f32), rounded({p.m, p.n}, DType::bf16);
+      twin::multiply_bf16(in.left(), in.right(), out, 1);
+      twin::multiply_bf16(in.left(), in.right(), rounded, 1);
+      for (int64_t i = 0; i < p.m * p.n; ++i) {
+        const auto at = static_cast<size_t>(i);
+        ASSERT_LE(std::fabs(element(out, i) - exact.sums[at]),
+                  static_cast<double>(p.k) * std::exp2(-24) * exact.magnitudes[at])
+            << name(p, layout, 1) << " element " << i;
+        ASSERT_EQ(element(rounded, i), static_cast<float>(bf16(out.view().as<float>()[i])))
+            << name(p, layout, 1) << " element " << i;
+      }
+    }
+  }
+}
+
+// Rows that fill lines of the cache are read where they are, others are packed.
+TEST(Bf16Product, RowsInPlaceAndPackedGiveTheSameBits) {
+  for (const Product& p : {Product{32, 32, 64}, Product{70, 40, 1056}, Product{100, 33, 80}}) {
+    const Operands in(p, 2, DType::bf16);
+    const int64_t step = (p.k + 31) / 32 * 32;
+    const cpu::Scratch<bf16> memory(p.m * step + 1);
+    std::vector<std::vector<std::byte>> results;
+    for (const int64_t offset : {0, 1}) {
+      const View left{memory.data() + offset, DType::bf16, {p.m, p.k}, {step, 1}};
+      for (int64_t i = 0; i < p.m; ++i)
+        std::copy_n(in.a.view().as<bf16>() + i * p.k, p.k, left.as<bf16>() + i * step);
+      const Array out({p.m, p.n}, DType::bf16);
+      twin::multiply_bf16(left, in.right(), out, 1);
+      results.push_back(out.bytes());
+    }
+    EXPECT_EQ(results[0], results[1]) << name(p, 2, 1);
+  }
+}
+
 // Of small whole numbers every product and every sum is exact.
 TEST(Bf16Product, WholeNumbersAreExact) {
   Operands in({40, 70, 90}, 2);
@@ -157,11 +200,11 @@ TEST(Bf16Product, AnyNumberOfThreadsGivesTheSameBits) {
 }
 
 // Null where this build has none.
-cpu::Bf16Product amx_product() {
+auto amx_product() {
 #ifdef TAPIR_WITH_AMX
-  return amx::multiply_bf16;
+  return amx::bf16_kernels().product;
 #else
-  return nullptr;
+  return cpu::Bf16Kernels().product;
 #endif
 }
 
@@ -195,6 +238,10 @@ TEST_F(Hardware, HasTheBitsOfTheTwin) {
         expect_same(in.left(), in.right(), parts, name(p, layout, parts));
       const Operands halves(p, layout, DType::bf16);
       expect_same(halves.left(), halves.right(), 1, name(p, layout, 1) + " of bf16");
+      const Array expected({p.m, p.n}, DType::bf16), actual({p.m, p.n}, DType::bf16);
+      twin::multiply_bf16(halves.left(), halves.right(), expected, 1);
+      amx_product()(halves.left(), halves.right(), actual, 1);
+      EXPECT_EQ(actual.bytes(), expected.bytes()) << name(p, layout, 1) << " to bf16";
     }
   }
 }
@@ -236,8 +283,8 @@ class Precision : public ::testing::Test {
   }
 
   const std::unique_ptr<const Backend> with_ =
-      avx2::make_cpu_backend(cpu::Isa::avx2, twin::multiply_bf16);
-  const std::unique_ptr<const Backend> without_ = avx2::make_cpu_backend(cpu::Isa::avx2, nullptr);
+      avx2::make_cpu_backend(cpu::Isa::avx2, {twin::multiply_bf16});
+  const std::unique_ptr<const Backend> without_ = avx2::make_cpu_backend(cpu::Isa::avx2, {});
 };
 
 TEST_F(Precision, ChoosesTheProducts) {

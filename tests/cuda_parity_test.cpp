@@ -311,6 +311,17 @@ Tensor some_ids(int64_t batch, int64_t length, int64_t start, Device device) {
   return Tensor::from(std::span<const int32_t>(ids), {batch, length}, device);
 }
 
+// Weights of 16 bits are the rounded f32 copies that the optimizer steps.
+void expect_rounded_masters(const optim::AdamW& adamw) {
+  for (const auto& slot : adamw.slots()) {
+    ASSERT_EQ(slot.master.defined(), size_of(slot.param.dtype()) < 4) << slot.name;
+    if (!slot.master.defined()) continue;
+    EXPECT_EQ(slot.master.device(), slot.param.device());
+    EXPECT_EQ(slot.master.dtype(), DType::f32);
+    EXPECT_EQ(to(slot.master, slot.param.dtype()).to_vector(), slot.param.to_vector()) << slot.name;
+  }
+}
+
 // The losses of five steps of training, dropout included.
 std::vector<double> train(const nn::TransformerConfig& config, DType dtype, Device device) {
   Generator generator(1);
@@ -330,6 +341,7 @@ std::vector<double> train(const nn::TransformerConfig& config, DType dtype, Devi
     optim::clip_grad_norm(model.named_parameters(), 1.0);
     adamw.step();
   }
+  expect_rounded_masters(adamw);
   return losses;
 }
 

@@ -64,14 +64,19 @@ TEST_P(TransformerGolden, LogitsLossAndGradients) {
   EXPECT_EQ(parameters.size(), golden_.under("grad.", dtype_).size());
 }
 
-TEST_P(TransformerGolden, TrainingRun) {
-  const json& train = golden_.options["train"];
+// What ten steps of training measured.
+struct Course {
+  std::vector<double> losses, norms, rates;
+};
+
+Course train(const testing::GoldenCase& golden, DType dtype, const nn::TransformerLM& model) {
+  const json& train = golden.options["train"];
   optim::AdamWOptions options;
   options.beta1 = train["betas"][0];
   options.beta2 = train["betas"][1];
   options.eps = train["eps"];
   options.weight_decay = train["weight_decay"];
-  const std::vector<NamedTensor> parameters = model_.named_parameters();
+  const std::vector<NamedTensor> parameters = model.named_parameters();
   optim::AdamW optimizer(parameters, options);
   optim::Schedule schedule;
   schedule.kind = optim::parse_schedule_kind(train["schedule"].get<std::string>());
@@ -80,34 +85,55 @@ TEST_P(TransformerGolden, TrainingRun) {
   schedule.warmup = train["warmup_steps"];
   schedule.cycle = train["cycle_steps"];
 
-  const Tensor ids = golden_.get("train.ids", dtype_);
-  const Tensor targets = golden_.get("train.targets", dtype_);
-  std::vector<double> losses, norms, rates;
+  const Tensor ids = golden.get("train.ids", dtype);
+  const Tensor targets = golden.get("train.targets", dtype);
+  Course course;
   for (int64_t step = 0; step < train["steps"]; ++step) {
     Tape tape;
-    const Tensor loss = cross_entropy(model_(select(ids, 0, step)), select(targets, 0, step));
+    const Tensor loss = cross_entropy(model(select(ids, 0, step)), select(targets, 0, step));
     tape.backward(loss);
-    losses.push_back(loss.item());
-    norms.push_back(optim::clip_grad_norm(parameters, train["max_norm"]));
-    rates.push_back(schedule.at(step));
-    optimizer.set_lr(rates.back());
+    course.losses.push_back(loss.item());
+    course.norms.push_back(optim::clip_grad_norm(parameters, train["max_norm"]));
+    course.rates.push_back(schedule.at(step));
+    optimizer.set_lr(course.rates.back());
     optimizer.step();
     optimizer.zero_grad();
   }
+  return course;
+}
+
+TEST_P(TransformerGolden, TrainingRun) {
+  const Course course = train(golden_, dtype_, model_);
   const auto expect_course = [&](const std::vector<double>& values, const std::string& key) {
     const Tensor expected = golden_.get(key, DType::f64);
     testing::expect_close(Tensor::from(values, expected.shape(), DType::f64), expected, tolerance_,
                           key);
   };
-  expect_course(losses, "train.losses");
-  expect_course(norms, "train.grad_norms");
-  expect_course(rates, "train.lrs");
+  expect_course(course.losses, "train.losses");
+  expect_course(course.norms, "train.grad_norms");
+  expect_course(course.rates, "train.lrs");
   // In f32 an element whose gradient is mostly rounding moves by the full rate in a random
   // direction, because AdamW divides by the gradient's own size. So only f64 compares elements.
   if (dtype_ != DType::f64) return;
   for (const auto& entry : golden_.under("train.final.", dtype_)) {
     testing::expect_close(model_.state_dict().at(entry.first), entry.second, tolerance_,
                           "final " + entry.first);
+  }
+}
+
+// bf16 with f32 masters. A rounding is off by 2^-8 of a number at most, and by half of that as a
+// rule. From a weight to a logit about ten roundings follow each other, which add up like their
+// root: the logits, of which the largest is about 2, are off by 2 * sqrt(10) * 2^-9 = 0.012. A loss
+// is a mean over tokens, whose logits are off in different directions.
+TEST(TransformerInBf16, LosesNoMoreThanItsRoundingInTenSteps) {
+  for (const testing::GoldenCase& golden : testing::golden_cases("transformer")) {
+    Generator generator;
+    nn::TransformerLM model(config_of(golden.options), generator, DType::bf16);
+    model.load_state_dict(golden.under("param.", DType::bf16));
+    const std::vector<double> losses = train(golden, DType::bf16, model).losses;
+    const std::vector<double> expected = golden.get("train.losses", DType::f64).to_vector();
+    for (size_t step = 0; step < expected.size(); ++step)
+      EXPECT_NEAR(losses[step], expected[step], 0.012) << golden.name << ", step " << step;
   }
 }
 

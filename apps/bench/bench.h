@@ -11,7 +11,8 @@ struct BenchSetup {
   ModelConfig model;
   int64_t vocab = 65;
   int64_t batch = 12;
-  double seconds = 0.3;  // to spend on each figure
+  double seconds = 0.3;                  // to spend on each figure
+  Precision precision = Precision::f32;  // of the training step
   MatmulPrecision matmul_precision = MatmulPrecision::highest;
 };
 

@@ -16,6 +16,11 @@ Tensor random(const Shape& shape, uint64_t seed) {
   return randn(shape, generator);
 }
 
+// A matrix in another dtype, by rows or by columns as it was.
+Tensor stored_as(const Tensor& x, DType dtype) {
+  return x.is_contiguous() ? to(x, dtype) : transpose(to(transpose(x), dtype));
+}
+
 // Forward x W^T, and the two products of the backward pass: dy W and dy^T x.
 void bench_linear(std::string_view name, int64_t tokens, int64_t inputs, int64_t outputs,
                   double seconds) {
@@ -25,10 +30,15 @@ void bench_linear(std::string_view name, int64_t tokens, int64_t inputs, int64_t
                        static_cast<double>(outputs);
   const bool amx = cpu::chosen_isa() == cpu::Isa::amx;
   const auto line = [&](std::string_view product, const Tensor& a, const Tensor& b) {
-    const Tensor out = Tensor::empty({a.size(0), b.size(1)});
+    const auto time_in = [&](DType dtype) {
+      const Tensor left = stored_as(a, dtype), right = stored_as(b, dtype);
+      const Tensor out = Tensor::empty({a.size(0), b.size(1)}, dtype);
+      return shortest_time([&] { a.backend().matmul(left.view(), right.view(), out.view()); },
+                           seconds);
+    };
     const auto time = [&](MatmulPrecision precision) {
       set_matmul_precision(precision);
-      return shortest_time([&] { a.backend().matmul(a.view(), b.view(), out.view()); }, seconds);
+      return time_in(DType::f32);
     };
     const double peak = peak_flops();
     print_flops(fmt::format("{} {} [{}, {}] [{}, {}]", name, product, a.size(0), a.size(1),
@@ -38,6 +48,7 @@ void bench_linear(std::string_view name, int64_t tokens, int64_t inputs, int64_t
     const double tiles = tile_peak_flops();
     print_flops("  high", time(MatmulPrecision::high), flops, tiles / 3, "a third of the AMX peak");
     print_flops("  medium", time(MatmulPrecision::medium), flops, tiles, "the AMX peak");
+    print_flops("  of bf16", time_in(DType::bf16), flops, tiles, "the AMX peak");
   };
   line("forward", x, transpose(w));
   line("dx", dy, w);

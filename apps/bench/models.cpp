@@ -56,6 +56,8 @@ Tensor some_ids(int64_t rows, int64_t length, int64_t vocab) {
 
 void bench_train(const BenchSetup& setup) {
   nn::TransformerLM model = bench_model(setup);
+  const PrecisionChoice precision = choose_precision(setup.precision, kCpu);
+  model.to(parameter_dtype(precision.precision));
   optim::AdamW optimizer(model.named_parameters());
   const int64_t length = setup.model.context, tokens = setup.batch * length;
   const Tensor ids = some_ids(setup.batch, length, setup.vocab);
@@ -83,9 +85,9 @@ void bench_train(const BenchSetup& setup) {
   }
   const double optimizer_time = shortest_time([&] { optimizer.step(); }, setup.seconds);
   const double flops = step_flops(model.config(), setup.batch, length);
-  print_output("{} parameters, {} x {} tokens\n",
+  print_output("{} parameters, {} x {} tokens, in {}\n",
                format_count(static_cast<double>(model.config().parameter_count())), setup.batch,
-               length);
+               length, precision.about);
   print_flops("training step", step_time, flops, peak);
   print_flops("  forward and loss", forward_time, flops / 3, peak);
   print_flops("  backward (the rest)", std::max(0.0, step_time - forward_time - optimizer_time),

@@ -45,7 +45,8 @@ std::vector<Setting> settings(BenchCommand& c) {
       {group, "batch", &c.setup.batch, "Sequences", 1, 1e6},
       {group, "vocab", &c.setup.vocab, "Vocabulary size", 1, 1e7},
       {group, "seconds", &c.setup.seconds, "To spend on each figure", 0, 3600},
-      precision_setting(group, c.setup.matmul_precision),
+      precision_setting(group, c.setup.precision),
+      matmul_precision_setting(group, c.setup.matmul_precision),
   };
   for (Setting& setting : model_settings(c.setup.model)) list.push_back(std::move(setting));
   return list;

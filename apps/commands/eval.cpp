@@ -49,7 +49,7 @@ std::vector<Setting> settings(EvalCommand& c) {
       {"run", "weights", &c.inference.weights,
        "f32, bf16 or int8: measure the model as tapir generate --weights runs it"},
       {"run", "device", &c.inference.device, "auto, cpu or cuda"},
-      precision_setting("run", c.inference.matmul_precision),
+      matmul_precision_setting("run", c.inference.matmul_precision),
       {"run", "threads", &c.inference.threads, "CPU threads; 0: as many as physical cores", 0, 256},
   };
 }
@@ -77,6 +77,7 @@ std::string describe(const Evaluation& e, double seconds) {
                             format_count(static_cast<double>(e.tokens) / seconds));
 }
 
+// As training measured it: in the precision of the run, unless other weights are asked for.
 Evaluation evaluate_run(const EvalCommand& command, const LoadedModel& model) {
   require(!command.per_token, "eval", "--per-token needs a text; give one with --data");
   require(model.info.train_tokens > 0, "eval",
@@ -86,6 +87,8 @@ Evaluation evaluate_run(const EvalCommand& command, const LoadedModel& model) {
   config.training.eval_batches = command.batches;
   const Dataset data = load_dataset(config, model.tokenizer);
   const Validation validation(data, command.batches, config.training.batch, config.model.context);
+  if (command.inference.weights == "f32")
+    model.model->to(parameter_dtype(config.training.precision));
   return validation.run(*model.model).value();
 }
 

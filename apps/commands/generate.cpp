@@ -64,7 +64,7 @@ std::vector<Setting> settings(GenerateCommand& c) {
       {"run", "weights", &c.inference.weights,
        "f32, bf16 or int8: fewer bytes make each token faster and less exact"},
       {"run", "device", &c.inference.device, "auto, cpu or cuda"},
-      precision_setting("run", c.inference.matmul_precision),
+      matmul_precision_setting("run", c.inference.matmul_precision),
       {"run", "threads", &c.inference.threads, "CPU threads; 0: as many as physical cores", 0, 256},
       {"run", "profile", &c.profile,
        "Write a trace of where the time goes to this file, for ui.perfetto.dev"},

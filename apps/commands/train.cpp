@@ -71,6 +71,14 @@ void note_changed_data(const CheckpointInfo& saved, const Dataset& data) {
   print_notes({fmt::format("the training text {}; it goes on with what is there now", change)});
 }
 
+void note_changed_precision(Precision before, Precision now) {
+  if (parameter_dtype(before) == parameter_dtype(now)) return;
+  print_notes(
+      {fmt::format("the run goes on in {}, from the same weights and optimizer state as in "
+                   "{}; from here on its losses differ by rounding",
+                   name_of(now), name_of(before))});
+}
+
 // Says which checkpoint was chosen, and why.
 void report_resumed(const std::filesystem::path& checkpoint, const Trainer& trainer,
                     bool newer_are_damaged) {
@@ -105,6 +113,8 @@ int train(TrainRequest& request, const Flags& flags) {
   const Device device = choose_device(config.training.device);
   if (const auto note = use_matmul_precision(config.training.matmul_precision, device))
     print_notes({*note});
+  const PrecisionChoice precision = choose_precision(config.training.precision, device);
+  request.config.training.precision = precision.precision;
 
   const Dataset data =
       load_dataset(config, checkpoint.empty() ? nullptr : load_checkpoint_tokenizer(checkpoint));
@@ -115,6 +125,7 @@ int train(TrainRequest& request, const Flags& flags) {
   if (!checkpoint.empty()) {
     const CheckpointInfo saved = read_checkpoint_info(checkpoint);
     note_changed_data(saved, data);
+    note_changed_precision(saved.config.training.precision, config.training.precision);
     end_tokens = saved.end_tokens;
     trainer.restore(checkpoint);
     report_resumed(checkpoint, trainer, !passed_over.empty());
@@ -123,6 +134,7 @@ int train(TrainRequest& request, const Flags& flags) {
   write_output_if_read(summary({.config = config,
                                 .data = data,
                                 .device = describe_device(config.training, device),
+                                .precision = precision.about,
                                 .first_step = trainer.state().step,
                                 .seconds_per_step = seconds_per_step}));
   warn_of_slow_blas();

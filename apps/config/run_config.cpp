@@ -144,7 +144,8 @@ void add_training(Settings& list, TrainingConfig& t) {
           {group, "seed", &t.seed, "Of everything random in the run", 0, 9e15},
           {group, "threads", &t.threads, "CPU threads; 0: as many as physical cores", 0, 256},
           {group, "device", device_choice(t.device), "Where to compute"},
-          precision_setting(group, t.matmul_precision),
+          precision_setting(group, t.precision),
+          matmul_precision_setting(group, t.matmul_precision),
           {group, "eval-every", &t.eval_every, "Steps between validations; 0: never", 0, 1e15},
           {group, "eval-batches", &t.eval_batches, "Batches in a validation", 1, 1e9},
           {group, "patience", &t.patience,
@@ -211,7 +212,14 @@ std::vector<Setting> model_settings(ModelConfig& config) {
   return list;
 }
 
-Setting precision_setting(const std::string& group, MatmulPrecision& precision) {
+Setting precision_setting(const std::string& group, Precision& precision) {
+  return {
+      group, "precision", choice_of(precision, {"f32", "bf16", "auto"}, parse_precision),
+      "Numbers to compute with: f32, or bf16 with the optimizer and all sums in f32; auto: bf16 "
+      "where it is faster, on CUDA and on a CPU with AMX"};
+}
+
+Setting matmul_precision_setting(const std::string& group, MatmulPrecision& precision) {
   return {group, "matmul-precision",
           choice_of(precision, {"highest", "high", "medium"}, parse_matmul_precision),
           "Products of matrices: highest is f32; on a CPU with AMX, high takes them from bf16 with "

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "apps/cli/setting.h"
+#include "apps/config/precision.h"
 #include "apps/config/sampling.h"
 #include "backends/matmul_precision.h"
 #include "nn/transformer_config.h"
@@ -70,6 +71,7 @@ struct TrainingConfig {
   int64_t seed = 1337;
   int64_t threads = 0;  // 0: the physical cores that this process may use
   std::string device = "auto";
+  Precision precision = Precision::f32;
   MatmulPrecision matmul_precision = MatmulPrecision::highest;
   int64_t eval_every = 250;  // steps; 0: never
   int64_t eval_batches = 20;
@@ -108,6 +110,8 @@ struct RunConfig {
 std::vector<Setting> settings(RunConfig& config);
 std::vector<Setting> model_settings(ModelConfig& config);
 // How exact products are, which other commands have too.
-Setting precision_setting(const std::string& group, MatmulPrecision& precision);
+Setting matmul_precision_setting(const std::string& group, MatmulPrecision& precision);
+// The numbers that training computes with.
+Setting precision_setting(const std::string& group, Precision& precision);
 
 }  // namespace tapir::app

@@ -15,14 +15,14 @@
 namespace tapir::app {
 namespace {
 
-struct Precision {
+struct Tolerance {
   DType dtype;
-  double tolerance;  // of one operation and its gradients
+  double operation;  // of one operation and its gradients
   double layer;      // of a layer or model and theirs; 0: not compared
   double training;   // of a loss after five steps
 };
 // Both sides round each result once to the dtype and sum in f32 (f64 for f64) in different orders.
-constexpr Precision kPrecisions[] = {{DType::f64, 1e-11, 1e-10, 1e-9},
+constexpr Tolerance kTolerances[] = {{DType::f64, 1e-11, 1e-10, 1e-9},
                                      {DType::f32, 3e-5, 1e-4, 1e-3},
                                      {DType::bf16, 0.06, 0, 0.1},
                                      {DType::f16, 0.01, 0, 0.02}};
@@ -146,24 +146,23 @@ void timed(SelftestResult result, const std::function<void(const SelftestResult&
 void run_selftest(Device device, const std::function<void(const SelftestResult&)>& report) {
   std::map<std::string, std::vector<const OpCase*>> by_operation;
   for (const OpCase& op_case : op_cases()) by_operation[op_case.op].push_back(&op_case);
-  for (const Precision& precision : kPrecisions) {
+  for (const Tolerance& checked : kTolerances) {
     for (const auto& entry : by_operation) {
       const std::vector<const OpCase*>& cases = entry.second;
-      timed({fmt::format("{} {}", entry.first, precision.dtype), 0, precision.tolerance}, report,
-            [&] {
-              double error = 0;
-              for (const OpCase* op_case : cases)
-                error = std::max(error, op_error(*op_case, precision.dtype, device));
-              return error;
-            });
+      timed({fmt::format("{} {}", entry.first, checked.dtype), 0, checked.operation}, report, [&] {
+        double error = 0;
+        for (const OpCase* op_case : cases)
+          error = std::max(error, op_error(*op_case, checked.dtype, device));
+        return error;
+      });
     }
     for (const GradcheckTarget& target : gradcheck_targets()) {
-      if (target.kind == "operation" || precision.layer == 0) continue;
-      timed({fmt::format("{} {}", target.name, precision.dtype), 0, precision.layer}, report,
-            [&] { return layer_error(target, precision.dtype, device); });
+      if (target.kind == "operation" || checked.layer == 0) continue;
+      timed({fmt::format("{} {}", target.name, checked.dtype), 0, checked.layer}, report,
+            [&] { return layer_error(target, checked.dtype, device); });
     }
-    timed({fmt::format("training {}", precision.dtype), 0, precision.training}, report,
-          [&] { return training_error(precision.dtype, device); });
+    timed({fmt::format("training {}", checked.dtype), 0, checked.training}, report,
+          [&] { return training_error(checked.dtype, device); });
   }
 }
 

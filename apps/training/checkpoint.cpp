@@ -104,6 +104,28 @@ struct RemovedUnlessMoved {
   }
 };
 
+StateDict without_masters(const optim::Optimizer& optimizer) {
+  StateDict state = optimizer.state_dict();
+  for (const optim::Optimizer::Slot& slot : optimizer.slots())
+    state.erase(optim::master_key(slot.name));
+  return state;
+}
+
+// Between a checkpoint and an optimizer of another precision: f32 weights are the masters of
+// weights of 16 bits, and the masters are the f32 weights.
+void move_masters(const optim::Optimizer& optimizer, StateDict& weights, StateDict& state) {
+  for (const optim::Optimizer::Slot& slot : optimizer.slots()) {
+    const std::string key = optim::master_key(slot.name);
+    const auto weight = weights.find(slot.name), master = state.find(key);
+    if (slot.master.defined() && master == state.end() && weight != weights.end()) {
+      state[key] = weight->second;
+    } else if (!slot.master.defined() && master != state.end()) {
+      if (weight != weights.end()) weight->second = master->second;
+      state.erase(master);
+    }
+  }
+}
+
 std::vector<FileRecord> files_from_json(const JsonValue& json, const std::string& where) {
   std::vector<FileRecord> files;
   for (const JsonValue::Member& file : json.object(where + ": files")) {
@@ -208,23 +230,22 @@ std::shared_ptr<const Tokenizer> load_checkpoint_tokenizer(const fs::path& folde
   return tokenizer;
 }
 
-void load_weights(const fs::path& folder, nn::TransformerLM& model) {
-  const fs::path path = folder / kModelFile;
-  const SafetensorsFile file = load_safetensors(path);
+void load_training(const fs::path& folder, const CheckpointInfo& info, nn::TransformerLM& model,
+                   optim::Optimizer& optimizer) {
+  const fs::path path = folder / kModelFile, optimizer_path = folder / kOptimizerFile;
+  StateDict weights = load_safetensors(path).tensors;
+  StateDict state =
+      info.has_optimizer() ? load_safetensors(optimizer_path).tensors : without_masters(optimizer);
+  move_masters(optimizer, weights, state);
   try {
-    model.load_state_dict(file.tensors);
+    model.load_state_dict(weights);
   } catch (const Error& error) {
     fail(kOp, "{} does not fit its configuration: {}", path.string(), error.what());
   }
-}
-
-void load_optimizer(const fs::path& folder, optim::Optimizer& optimizer) {
-  const fs::path path = folder / kOptimizerFile;
-  const SafetensorsFile file = load_safetensors(path);
   try {
-    optimizer.load_state_dict(file.tensors);
+    optimizer.load_state_dict(state);
   } catch (const Error& error) {
-    fail(kOp, "{} does not fit the model: {}", path.string(), error.what());
+    fail(kOp, "{} does not fit the model: {}", optimizer_path.string(), error.what());
   }
 }
 

@@ -71,8 +71,11 @@ CheckpointInfo read_checkpoint_info(const std::filesystem::path& folder);
 LoadedModel load_model(const std::filesystem::path& folder, Device device);
 // Checks that the tokenizer is the one that the model was trained with.
 std::shared_ptr<const Tokenizer> load_checkpoint_tokenizer(const std::filesystem::path& folder);
-void load_weights(const std::filesystem::path& folder, nn::TransformerLM& model);
-void load_optimizer(const std::filesystem::path& folder, optim::Optimizer& optimizer);
+// Fills in a model and the optimizer of its parameters, which stays as it is if the checkpoint has
+// no state for it. Another precision than that of the checkpoint loses nothing that it can hold:
+// f32 weights become the masters of bf16 ones, and masters become f32 weights.
+void load_training(const std::filesystem::path& folder, const CheckpointInfo& info,
+                   nn::TransformerLM& model, optim::Optimizer& optimizer);
 
 // Compares state.json with the checksum in it, and every other file with the size and checksum in
 // state.json; an Error names the first that differs.

@@ -3,11 +3,17 @@
 #include <algorithm>
 
 #include "apps/cli/quantity.h"
+#include "backends/cpu/cpu_features.h"
 
 namespace tapir::app {
 namespace {
 
 constexpr double kFloat = 4;  // bytes
+
+// Of a parameter, a gradient or an activation.
+double number_bytes(const RunConfig& config) {
+  return static_cast<double>(size_of(parameter_dtype(config.training.precision)));
+}
 
 // Elements that one block keeps for its backward pass, for each token.
 double block_elements(const nn::TransformerConfig& c) {
@@ -30,9 +36,13 @@ double activation_bytes(const RunConfig& config, const nn::TransformerConfig& c)
   // With activation checkpoints each block keeps its input, and one block at a time the rest.
   const double blocks = config.training.checkpoint_activations ? layers * width + block_elements(c)
                                                                : layers * block_elements(c);
-  // Logits, their gradient, and the temporaries of the widest layer.
-  const double head = 2 * static_cast<double>(c.vocab_size) + 4 * width;
-  return tokens * (blocks + head) * kFloat;
+  // Logits and their gradient, and the temporaries of a layer, which kernels keep in f32.
+  const auto vocabulary = static_cast<double>(c.vocab_size);
+  double bytes = tokens * ((blocks + 2 * vocabulary) * number_bytes(config) + 4 * width * kFloat);
+  // Without AMX, products of bf16 are those of f32 copies; the largest is that of the output layer.
+  if (number_bytes(config) < kFloat && cpu::chosen_isa() != cpu::Isa::amx)
+    bytes += (tokens * (width + vocabulary) + width * vocabulary) * kFloat;
+  return bytes;
 }
 
 // Flags that bring the forecast below `available`, or "" if none of these do.
@@ -64,10 +74,13 @@ std::string advice(const RunConfig& config, int64_t vocab_size, int64_t data_byt
 
 MemoryForecast forecast_memory(const RunConfig& config, int64_t vocab_size, int64_t data_bytes) {
   const nn::TransformerConfig c = config.model.transformer(vocab_size);
-  const double weights = static_cast<double>(c.parameter_count()) * kFloat;
+  const auto count = static_cast<double>(c.parameter_count());
+  const double weights = count * number_bytes(config);
+  // AdamW's two means, and a copy of the weights if these are no f32.
+  const double kept = parameter_dtype(config.training.precision) == DType::f32 ? 2 : 3;
   return {.weights = weights,
           .gradients = weights,
-          .optimizer = 2 * weights,  // AdamW's two means
+          .optimizer = kept * count * kFloat,
           .activations = activation_bytes(config, c),
           .data = static_cast<double>(data_bytes)};
 }

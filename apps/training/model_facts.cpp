@@ -15,9 +15,10 @@ std::string steps(const CheckpointInfo& info) {
                      format_duration(info.state.seconds));
 }
 
-std::string parameters(const nn::TransformerLM& model) {
+// In the dtype in which a run keeps them.
+std::string parameters(const nn::TransformerLM& model, Precision precision) {
   const int64_t count = model.parameter_count();
-  const DType dtype = model.token_embeddings.weight.dtype();
+  const DType dtype = parameter_dtype(precision);
   return fmt::format("{} ({}, {} as {})", count, format_count(static_cast<double>(count)),
                      format_bytes(static_cast<double>(count) * static_cast<double>(size_of(dtype))),
                      dtype);
@@ -69,7 +70,8 @@ std::vector<std::pair<std::string, std::string>> model_facts(const LoadedModel& 
                                  : fmt::format("{}, written by {}", info.format, info.program);
   return {{"model", model.folder.string()},
           {"step", steps(info)},
-          {"parameters", parameters(*model.model)},
+          {"parameters", parameters(*model.model, info.config.training.precision)},
+          {"precision", std::string(name_of(info.config.training.precision))},
           {"architecture", architecture(info.config.model, model.model->config())},
           {"tokenizer", tokenizer(*model.tokenizer, info)},
           {"data", harmless(data(info))},

@@ -9,8 +9,8 @@
 
 namespace tapir::app {
 
-// Names and values, for people: checkpoint, step, parameters, architecture, tokenizer, data, best
-// validation, format.
+// Names and values, for people: checkpoint, step, parameters, precision, architecture, tokenizer,
+// data, best validation, format.
 std::vector<std::pair<std::string, std::string>> model_facts(const LoadedModel& model);
 
 }  // namespace tapir::app

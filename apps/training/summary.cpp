@@ -62,6 +62,7 @@ std::string summary(const SummaryFacts& facts) {
   text +=
       line("memory", memory_line(forecast_memory(config, vocab_size, facts.data.memory_bytes())));
   text += line("device", facts.device);
+  text += line("precision", facts.precision);
   if (facts.seconds_per_step > 0) {
     const auto left = static_cast<double>(config.training.steps - facts.first_step);
     text += line("time", fmt::format("about {} ({} per step)",

@@ -12,6 +12,7 @@ struct SummaryFacts {
   const RunConfig& config;
   const Dataset& data;
   std::string device;
+  std::string precision;
   int64_t first_step = 0;
   double seconds_per_step = 0;  // measured; 0: unknown
 };

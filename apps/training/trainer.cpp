@@ -22,9 +22,10 @@ uint64_t seed_for(const RunConfig& config, Purpose purpose) {
   return static_cast<uint64_t>(block.word[1]) << 32 | block.word[0];
 }
 
-nn::TransformerLM make_model(const RunConfig& config, const Tokenizer& tokenizer, Device device) {
+nn::TransformerLM make_model(const RunConfig& config, const Tokenizer& tokenizer, DType dtype,
+                             Device device) {
   Generator generator(seed_for(config, Purpose::initialisation));
-  return nn::TransformerLM(config.model.transformer(tokenizer.vocab_size()), generator, DType::f32,
+  return nn::TransformerLM(config.model.transformer(tokenizer.vocab_size()), generator, dtype,
                            device);
 }
 
@@ -51,7 +52,8 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 Trainer::Trainer(const RunConfig& config, const Dataset& data, Device device)
     : config_(config),
       device_(device),
-      model_(make_model(config, *data.tokenizer, device)),
+      model_(
+          make_model(config, *data.tokenizer, parameter_dtype(config.training.precision), device)),
       parameters_(model_.named_parameters()),
       optimizer_(parameters_, adamw_options(config.optimizer)),
       schedule_(config.schedule()),
@@ -62,6 +64,9 @@ Trainer::Trainer(const RunConfig& config, const Dataset& data, Device device)
       health_(Tensor::zeros({}, DType::f64, device)) {
   state_.dropout = Generator(seed_for(config, Purpose::dropout));
   state_.data.seed = sampler_.seed();
+  if (parameter_dtype(config.training.precision) == DType::f32) return;
+  // The weights that a run in f32 begins with.
+  optimizer_.set_masters(make_model(config, *data.tokenizer, DType::f32, device).state_dict());
 }
 
 void Trainer::restore(const std::filesystem::path& checkpoint) {
@@ -69,8 +74,7 @@ void Trainer::restore(const std::filesystem::path& checkpoint) {
   // A model from elsewhere brings no place in any data.
   if (info.train_tokens > 0) state_ = info.state;
   sampler_.set_seed(state_.data.seed);
-  load_weights(checkpoint, model_);
-  if (info.has_optimizer()) load_optimizer(checkpoint, optimizer_);
+  load_training(checkpoint, info, model_, optimizer_);
 }
 
 StopReason Trainer::run(TrainingObserver& observer) {

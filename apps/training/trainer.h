@@ -41,7 +41,7 @@ class Trainer {
   // `data` must outlive the trainer. Text shorter than a window is an Error.
   Trainer(const RunConfig& config, const Dataset& data, Device device);
 
-  // Continues from a checkpoint of a run with the same model.
+  // Continues from a checkpoint of a run with the same model, in whichever precision that was.
   void restore(const std::filesystem::path& checkpoint);
 
   // Trains until the last step, a signal, or the end of patience. A loss or gradient that is not

@@ -5,8 +5,9 @@
 #include <vector>
 
 #include "backends/cpu/cpu_backend.h"
-#include "backends/cpu/f32_copy.h"
 #include "backends/cpu/parallel.h"
+#include "backends/cpu/softmax_row.h"
+#include "backends/cpu/wide_heads.h"
 
 namespace tapir::TAPIR_ISA {
 namespace {
@@ -28,20 +29,6 @@ struct ForwardState {
         product_memory(sum + kQueryBlock) {}
 };
 
-// Turns a row of n scores into exp(score - maximum so far), and returns the factor by which sums
-// over earlier tiles shrink as the maximum grows.
-template <typename A>
-A update_row(A* row, int64_t n, A& largest, A& sum) {
-  constexpr A kHidden = -std::numeric_limits<A>::infinity();
-  const A highest = std::max(largest, lane_max<A>(n, [=](int64_t j) { return row[j]; }));
-  const A shift = highest == kHidden ? A(0) : highest;  // nothing seen yet: exp(-inf) gives zeros
-  const A factor = scalar::exp(largest - shift);
-  sum = sum * factor +
-        lane_sum<A>(n, [=](int64_t j) { return row[j] = scalar::exp(row[j] - shift); });
-  largest = highest;
-  return factor;
-}
-
 template <typename A>
 void attend_block(const AttentionProblem<A>& p, int64_t b, int64_t h, int64_t t,
                   cpu::BlasMatrix<const A> key_columns, const ForwardState<A>& state, View out,
@@ -56,7 +43,7 @@ void attend_block(const AttentionProblem<A>& p, int64_t b, int64_t h, int64_t t,
     p.score_tile(b, h, t, tile_rows, s, columns, key_columns, state.scores, state.product_memory);
     for (int64_t r = 0; r < tile_rows; ++r) {
       A* row = state.scores + r * kKeyBlock;
-      const int64_t seen = padded(p.visible_columns(t, r, s, columns));
+      const int64_t seen = padded(p.visible_columns(t + r, s, columns));
       const A factor = update_row(row, seen, state.largest[r], state.sum[r]);
       if (seen < columns) std::fill(row + seen, row + columns, A(0));
       A* values = state.values + r * width;
@@ -98,15 +85,34 @@ void attend(const AttentionProblem<A>& p, View out, View lse) {
   });
 }
 
+template <typename T>
+void attend_narrow(ConstView q, ConstView k, ConstView v, ConstView mask,
+                   const AttentionOptions& options, View out, View lse) {
+  const int64_t group = k.size(1) == 0 ? 0 : q.size(1) / k.size(1);
+  const int64_t cost = group * q.size(2) * k.size(2) * (q.size(3) + v.size(3)) / 8;
+  for_each_head(k, cost, [&](int64_t b, int64_t kv) {
+    const int64_t h = kv * group;
+    const WideHeads<T> wide_q(heads_of(q, b, h, group));
+    const WideHeads<T> wide_k(heads_of(k, b, kv, 1)), wide_v(heads_of(v, b, kv, 1));
+    const View to = heads_of(out, b, h, group);
+    const F32Copy wide_out(to.shape);
+    attend<float>(
+        {wide_q.view(), wide_k.view(), wide_v.view(), heads_of(mask, b, h, group), options},
+        wide_out.view(), heads_of(lse, b, h, group));
+    narrow_heads<T>(wide_out, to);
+  });
+}
+
 }  // namespace
 
 void CpuBackend::attention(ConstView q, ConstView k, ConstView v, ConstView mask,
                            const AttentionOptions& options, View out, View lse) const {
   if (q.dtype == DType::f64) return attend<double>({q, k, v, mask, options}, out, lse);
   if (q.dtype == DType::f32) return attend<float>({q, k, v, mask, options}, out, lse);
-  const F32Copy wide_q(*this, q), wide_k(*this, k), wide_v(*this, v), wide_out(out.shape);
-  attend<float>({wide_q.view(), wide_k.view(), wide_v.view(), mask, options}, wide_out.view(), lse);
-  copy(wide_out.view(), out);
+  if (q.dtype == DType::bf16 && bf16_.attention != nullptr && fills_tiles(q, k))
+    return bf16_.attention(q, k, v, mask, options, out, lse);
+  q.dtype == DType::bf16 ? attend_narrow<bf16>(q, k, v, mask, options, out, lse)
+                         : attend_narrow<f16>(q, k, v, mask, options, out, lse);
 }
 
 }  // namespace tapir::TAPIR_ISA

@@ -1,8 +1,8 @@
 // The gradient of attention, from the saved log-sum-exp of each row.
 #include "backends/cpu/attention.h"
 #include "backends/cpu/cpu_backend.h"
-#include "backends/cpu/f32_copy.h"
 #include "backends/cpu/parallel.h"
+#include "backends/cpu/wide_heads.h"
 
 namespace tapir::TAPIR_ISA {
 namespace {
@@ -63,7 +63,7 @@ void backward_tile(const AttentionProblem<A>& p, const Gradients<A>& g, int64_t 
     A* row_grad = state.score_grads + r * kKeyBlock;
     const bool empty = lse[r] == -std::numeric_limits<A>::infinity();
     const A shift = empty ? A(0) : lse[r], delta = state.delta[r];
-    const int64_t seen = padded(p.visible_columns(t, r, s, columns));
+    const int64_t seen = padded(p.visible_columns(t + r, s, columns));
 #pragma omp simd
     for (int64_t j = 0; j < seen; ++j) {
       row[j] = scalar::exp(row[j] - shift);
@@ -122,6 +122,26 @@ void attend_backward(const AttentionProblem<A>& p, const Gradients<A>& g) {
   });
 }
 
+template <typename T>
+void attend_backward_narrow(ConstView q, ConstView k, ConstView v, ConstView mask,
+                            const AttentionOptions& options, const Gradients<float>& g) {
+  const int64_t group = k.size(1) == 0 ? 0 : q.size(1) / k.size(1);
+  const int64_t cost = group * q.size(2) * k.size(2) * (q.size(3) + v.size(3)) / 4;
+  for_each_head(k, cost, [&](int64_t b, int64_t kv) {
+    const int64_t h = kv * group;
+    const WideHeads<T> wide_q(heads_of(q, b, h, group));
+    const WideHeads<T> wide_k(heads_of(k, b, kv, 1)), wide_v(heads_of(v, b, kv, 1));
+    const WideHeads<T> grad(heads_of(g.grad, b, h, group)), out(heads_of(g.out, b, h, group));
+    const F32Copy dq(wide_q.view().shape), dk(wide_k.view().shape), dv(wide_v.view().shape);
+    attend_backward<float>(
+        {wide_q.view(), wide_k.view(), wide_v.view(), heads_of(mask, b, h, group), options},
+        {grad.view(), out.view(), heads_of(g.lse, b, h, group), dq.view(), dk.view(), dv.view()});
+    narrow_heads<T>(dq, heads_of(g.dq, b, h, group));
+    narrow_heads<T>(dk, heads_of(g.dk, b, kv, 1));
+    narrow_heads<T>(dv, heads_of(g.dv, b, kv, 1));
+  });
+}
+
 }  // namespace
 
 void CpuBackend::attention_backward(ConstView grad, ConstView q, ConstView k, ConstView v,
@@ -132,15 +152,11 @@ void CpuBackend::attention_backward(ConstView grad, ConstView q, ConstView k, Co
     return attend_backward<double>({q, k, v, mask, options}, {grad, out, lse, dq, dk, dv});
   if (q.dtype == DType::f32)
     return attend_backward<float>({q, k, v, mask, options}, {grad, out, lse, dq, dk, dv});
-  const F32Copy wide_q(*this, q), wide_k(*this, k), wide_v(*this, v);
-  const F32Copy wide_grad(*this, grad), wide_out(*this, out);
-  const F32Copy wide_dq(dq.shape), wide_dk(dk.shape), wide_dv(dv.shape);
-  attend_backward<float>(
-      {wide_q.view(), wide_k.view(), wide_v.view(), mask, options},
-      {wide_grad.view(), wide_out.view(), lse, wide_dq.view(), wide_dk.view(), wide_dv.view()});
-  copy(wide_dq.view(), dq);
-  copy(wide_dk.view(), dk);
-  copy(wide_dv.view(), dv);
+  if (q.dtype == DType::bf16 && bf16_.attention_backward != nullptr && fills_tiles(q, k))
+    return bf16_.attention_backward(grad, q, k, v, mask, out, lse, options, dq, dk, dv);
+  const Gradients<float> gradients{grad, out, lse, dq, dk, dv};
+  q.dtype == DType::bf16 ? attend_backward_narrow<bf16>(q, k, v, mask, options, gradients)
+                         : attend_backward_narrow<f16>(q, k, v, mask, options, gradients);
 }
 
 }  // namespace tapir::TAPIR_ISA

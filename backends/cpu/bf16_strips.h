@@ -9,7 +9,8 @@ namespace tapir::TAPIR_ISA {
 // A strip is 32 rows of a, or 32 columns of b: two tiles side by side. It is cut into steps of 32
 // terms, which one multiplication of tiles takes. A step holds the two tiles of the rounded numbers
 // and, with two parts, the two tiles of what the rounding took away. The pairs of a tile are terms
-// p and p + 16 of the step.
+// p and p + 16 of the step if operands are f32, which have to be rounded, and terms 2p and 2p + 1
+// if they are bf16: then a row of a's tile is what stands in memory.
 inline constexpr int64_t kStripLines = 2 * kTileSide, kStepTerms = 32;
 inline constexpr int64_t kTilePairs = kTileSide * kTileSide;
 
@@ -31,14 +32,14 @@ struct Lines {
 
 // Sixteen lines of a step, the upper or lower half of a strip. What lies beyond `count` lines and
 // `terms` terms counts as zero. Tiles of a have a row for each line, those of b for each pair.
-template <int Parts, bool OfA, typename T>
-void pack_tile(const Lines<T>& lines, int64_t count, int64_t terms, uint32_t* to) {
+template <int Parts, bool OfA>
+void pack_tile(const Lines<float>& lines, int64_t count, int64_t terms, uint32_t* to) {
   const bool by_line = lines.step == 1;
   const int64_t row_step = by_line ? lines.line_step : lines.step;
   const int64_t second = by_line ? kTileSide : kTileSide * lines.step;
   Pairs rounded[kTileSide], rest[kTileSide];
   for (int64_t i = 0; i < kTileSide; ++i) {
-    const T* from = lines.data + i * row_step;
+    const float* from = lines.data + i * row_step;
     const int64_t first_count = by_line ? (i < count ? terms : 0) : (i < terms ? count : 0);
     const int64_t second_count =
         by_line ? first_count - kTileSide : (i + kTileSide < terms ? count : 0);
@@ -54,6 +55,42 @@ void pack_tile(const Lines<T>& lines, int64_t count, int64_t terms, uint32_t* to
   for (int64_t i = 0; i < kTileSide; ++i) {
     rounded[i].store(to + i * kTileSide);
     if constexpr (Parts == 2) rest[i].store(to + 2 * kTilePairs + i * kTileSide);
+  }
+}
+
+// `Whole` says that all lines and terms are there, ByLine that the terms of a line are consecutive.
+template <bool OfA, bool Whole, bool ByLine>
+void pack_pairs(const Lines<bf16>& lines, int64_t count, int64_t terms, uint32_t* to) {
+  Pairs rows[kTileSide];
+  unroll<kTileSide>([&](auto i) {
+    const bf16* from = lines.data + (ByLine ? i * lines.line_step : 2 * i * lines.step);
+    if constexpr (ByLine) {
+      rows[i] = neighbour_pairs(from, Whole ? kStepTerms : i < count ? terms : 0);
+    } else {
+      rows[i] = join_pairs(from,
+                           Whole           ? kTileSide
+                           : 2 * i < terms ? count
+                                           : 0,
+                           from + lines.step,
+                           Whole               ? kTileSide
+                           : 2 * i + 1 < terms ? count
+                                               : 0);
+    }
+  });
+  if constexpr (ByLine != OfA) transpose_square(rows);
+  unroll<kTileSide>([&](auto i) { rows[i].store(to + i * kTileSide); });
+}
+
+template <int Parts, bool OfA>
+void pack_tile(const Lines<bf16>& lines, int64_t count, int64_t terms, uint32_t* to) {
+  static_assert(Parts == 1);
+  const bool by_line = lines.step == 1;
+  if (count >= kTileSide && terms >= kStepTerms) {
+    by_line ? pack_pairs<OfA, true, true>(lines, count, terms, to)
+            : pack_pairs<OfA, true, false>(lines, count, terms, to);
+  } else {
+    by_line ? pack_pairs<OfA, false, true>(lines, count, terms, to)
+            : pack_pairs<OfA, false, false>(lines, count, terms, to);
   }
 }
 

@@ -9,8 +9,8 @@
 
 namespace tapir::TAPIR_ISA {
 
-std::unique_ptr<const Backend> make_cpu_backend(cpu::Isa isa, cpu::Bf16Product bf16_product) {
-  return std::make_unique<const CpuBackend>(isa, bf16_product);
+std::unique_ptr<const Backend> make_cpu_backend(cpu::Isa isa, const cpu::Bf16Kernels& bf16) {
+  return std::make_unique<const CpuBackend>(isa, bf16);
 }
 
 Device CpuBackend::device() const {

@@ -9,8 +9,7 @@ namespace tapir::TAPIR_ISA {
 
 class CpuBackend final : public Backend {
  public:
-  CpuBackend(cpu::Isa isa, cpu::Bf16Product bf16_product)
-      : isa_(isa), bf16_product_(bf16_product) {}
+  CpuBackend(cpu::Isa isa, const cpu::Bf16Kernels& bf16) : isa_(isa), bf16_(bf16) {}
 
   Device device() const override;
   std::string description() const override;
@@ -73,7 +72,7 @@ class CpuBackend final : public Backend {
 
  private:
   cpu::Isa isa_;
-  cpu::Bf16Product bf16_product_;  // null: there is none
+  cpu::Bf16Kernels bf16_;
 };
 
 }  // namespace tapir::TAPIR_ISA

@@ -140,14 +140,9 @@ void CpuBackend::matmul(ConstView a, ConstView b, View out) const {
   }
   if (out.dtype == DType::f64) return multiply_f64(a, b, out);
   const int parts =
-      bf16_product_ != nullptr && suits_bf16(out, a.size(-1)) ? bf16_parts(out.dtype) : 0;
-  if (out.dtype == DType::f32)
-    return parts > 0 ? bf16_product_(a, b, out, parts) : multiply_f32(a, b, out);
-  if (parts > 0) {
-    const F32Copy wide_out(out.shape);
-    bf16_product_(a, b, wide_out.view(), parts);
-    return copy(wide_out.view(), out);
-  }
+      bf16_.product != nullptr && suits_bf16(out, a.size(-1)) ? bf16_parts(out.dtype) : 0;
+  if (parts > 0) return bf16_.product(a, b, out, parts);
+  if (out.dtype == DType::f32) return multiply_f32(a, b, out);
   const Stored stored_a(a), stored_b(b);
   const F32Copy wide_a(*this, stored_a.view), wide_b(*this, stored_b.view), wide_out(out.shape);
   multiply_f32(stored_a.like(a, wide_a.view()), stored_b.like(b, wide_b.view()), wide_out.view());

@@ -5,18 +5,18 @@ namespace tapir::cpu {
 const Backend* backend_for(Isa isa) {
 #ifdef TAPIR_WITH_AMX
   if (isa == Isa::amx) {
-    static const auto instance = avx512::make_cpu_backend(Isa::amx, amx::multiply_bf16);
+    static const auto instance = avx512::make_cpu_backend(Isa::amx, amx::bf16_kernels());
     return instance.get();
   }
 #endif
 #ifdef TAPIR_WITH_AVX512
   if (isa == Isa::avx512) {
-    static const auto instance = avx512::make_cpu_backend(Isa::avx512, nullptr);
+    static const auto instance = avx512::make_cpu_backend(Isa::avx512, {});
     return instance.get();
   }
 #endif
   if (isa != Isa::avx2) return nullptr;
-  static const auto instance = avx2::make_cpu_backend(Isa::avx2, nullptr);
+  static const auto instance = avx2::make_cpu_backend(Isa::avx2, {});
   return instance.get();
 }
 

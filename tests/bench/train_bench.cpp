@@ -1,7 +1,7 @@
 // train_bench FILE LAYERS WIDTH HEADS FEED_FORWARD STEPS THREADS [PRECISION]: trains a model from
 // the weights in FILE on the batches there, and prints a line for each step: its loss, its time in
-// ms, and the processor time of all threads in ms. PRECISION is that of products, by default
-// highest.
+// ms, and the processor time of all threads in ms. PRECISION is that of products of f32, by default
+// highest, or bf16 for parameters and activations of that dtype.
 // FILE (safetensors) holds the model's parameters by their names, and `ids` and `targets`, i32
 // [batches, B, T].
 #include <chrono>
@@ -24,6 +24,7 @@ using Clock = std::chrono::steady_clock;
 struct Arguments {
   std::string file;
   nn::TransformerConfig config;
+  DType dtype = DType::f32;
   int steps = 0;
 };
 
@@ -38,7 +39,11 @@ Arguments parse(int argc, char** argv) {
   arguments.config.rope_layout = RopeLayout::half_split;
   arguments.steps = std::atoi(argv[6]);
   cpu::set_threads(std::atoi(argv[7]));
-  if (argc == 9) set_matmul_precision(parse_matmul_precision(argv[8]));
+  if (argc == 9 && argv[8] == std::string_view("bf16")) {
+    arguments.dtype = DType::bf16;
+  } else if (argc == 9) {
+    set_matmul_precision(parse_matmul_precision(argv[8]));
+  }
   return arguments;
 }
 
@@ -52,6 +57,7 @@ void train(Arguments arguments) {
   Generator generator(0);
   nn::TransformerLM model(arguments.config, generator);
   model.load_state_dict(state);
+  model.to(arguments.dtype);
   optim::AdamW optimizer(model.named_parameters(),
                          {.lr = 3e-4, .beta1 = 0.9, .beta2 = 0.95, .weight_decay = 0.1});
   for (int step = 0; step < arguments.steps; ++step) {
