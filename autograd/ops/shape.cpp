@@ -304,6 +304,7 @@ Tensor to(const Tensor& x, Device device) {
     x.backend().copy_to_host(dense.view().data, out.view().data, bytes);
   } else {
     out.backend().copy_from_host(dense.view().data, out.view().data, bytes);
+    if (const auto range = x.storage().known_range()) out.storage().remember_range(*range);
   }
   const Device original = x.device();
   return record("to_device", out, {x},
