@@ -51,8 +51,10 @@ Trained train(DType dtype, int steps) {
   Generator weights(3), text(4), dropout(5);
   const nn::TransformerConfig config = small_model();
   nn::TransformerLM model(config, weights, DType::f32);
+  const StateDict begin = model.state_dict();
   model.to(dtype);
   optim::AdamW adamw(model.named_parameters(), {.lr = 3e-3, .weight_decay = 0.1});
+  adamw.set_masters(begin);
   Trained result;
   for (int step = 0; step < steps; ++step) {
     const Tensor ids = some_text(text, 8, 33, config.vocab_size);
