@@ -257,7 +257,7 @@ TEST_F(CudaTest, OptimizersStepAlike) {
 }
 
 // Head sizes, lengths and options for which the tensor cores are used, around the sizes of tiles.
-TEST_F(CudaTest, AttentionOnTensorCoresAgrees) {
+void expect_same_attention(DType dtype) {
   struct Sizes {
     int64_t heads, key_heads, queries, keys, width;
     bool causal;
@@ -266,30 +266,36 @@ TEST_F(CudaTest, AttentionOnTensorCoresAgrees) {
                          Sizes{1, 1, 130, 65, 32, true}, Sizes{4, 2, 33, 33, 80, true},
                          Sizes{1, 1, 70, 100, 128, false}, Sizes{2, 2, 100, 100, 128, true},
                          Sizes{1, 1, 1, 90, 64, true}}) {
-    for (DType dtype : {DType::bf16, DType::f16}) {
-      SCOPED_TRACE(fmt::format("{} heads of {}, {} queries, {} keys, causal {}, {}", s.heads,
-                               s.width, s.queries, s.keys, s.causal, dtype));
-      // Transposed from [B, T, H, D], as a model has them.
-      const auto input = [&](int64_t length, int64_t heads, uint64_t seed, Device device) {
-        Tensor x = to(to(normal({2, length, heads, s.width}, DType::f32, seed), dtype), device);
-        return x.set_requires_grad();
-      };
-      const OpFunction attend = [&](const std::vector<Tensor>& in) {
-        AttentionArguments arguments;
-        arguments.causal = s.causal;
-        return scaled_dot_product_attention(transpose(in[0], 1, 2), transpose(in[1], 1, 2),
-                                            transpose(in[2], 1, 2), arguments);
-      };
-      const auto inputs = [&](Device device) {
-        return std::vector{input(s.queries, s.heads, 1, device),
-                           input(s.keys, s.key_heads, 2, device),
-                           input(s.keys, s.key_heads, 3, device)};
-      };
-      // Weights and score gradients are rounded to 16 bits before the second product.
-      expect_close(run(attend, inputs(kCuda)), run(attend, inputs(kCpu)),
-                   dtype == DType::bf16 ? 0.02 : 0.003);
-    }
+    SCOPED_TRACE(fmt::format("{} heads of {}, {} queries, {} keys, causal {}, {}", s.heads, s.width,
+                             s.queries, s.keys, s.causal, dtype));
+    // Transposed from [B, T, H, D], as a model has them.
+    const auto input = [&](int64_t length, int64_t heads, uint64_t seed, Device device) {
+      Tensor x = to(to(normal({2, length, heads, s.width}, DType::f32, seed), dtype), device);
+      return x.set_requires_grad();
+    };
+    const OpFunction attend = [&](const std::vector<Tensor>& in) {
+      AttentionArguments arguments;
+      arguments.causal = s.causal;
+      return scaled_dot_product_attention(transpose(in[0], 1, 2), transpose(in[1], 1, 2),
+                                          transpose(in[2], 1, 2), arguments);
+    };
+    const auto inputs = [&](Device device) {
+      return std::vector{input(s.queries, s.heads, 1, device),
+                         input(s.keys, s.key_heads, 2, device),
+                         input(s.keys, s.key_heads, 3, device)};
+    };
+    // Weights and score gradients are rounded to 16 bits before the second product.
+    expect_close(run(attend, inputs(kCuda)), run(attend, inputs(kCpu)),
+                 dtype == DType::bf16 ? 0.02 : 0.003);
   }
+}
+
+TEST_F(CudaTest, AttentionOnTensorCoresAgreesInBf16) {
+  expect_same_attention(DType::bf16);
+}
+
+TEST_F(CudaTest, AttentionOnTensorCoresAgreesInF16) {
+  expect_same_attention(DType::f16);
 }
 
 nn::TransformerConfig small_model() {
