@@ -127,10 +127,10 @@ TEST(Usage, APresetIsOverruledBySizeAndFlags) {
     return result.out;
   };
   expect_contains(describe({"--tokenizer", "byte"}),
-                  {"4 layers, 6 heads, width 192", "byte vocabulary", "10000 of 1024 tokens"});
+                  {"4 layers, 6 heads, width 192", "byte vocabulary", "16000 of 1024 tokens"});
   // The size is that with the preset's tokenizer, of 2,048 tokens.
   expect_contains(describe({"--size", "500k", "--batch", "2"}),
-                  {"50", " k parameters", "bpe:2048", "10000 of 256 tokens"});
+                  {"50", " k parameters", "bpe:2048", "16000 of 256 tokens"});
 }
 
 TEST(Usage, AnUnwritableFolderIsNamed) {
