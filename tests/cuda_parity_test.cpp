@@ -412,6 +412,8 @@ TEST_F(CudaTest, AllocatorRecycles) {
 }
 
 TEST_F(CudaTest, BlocksOfOtherSizesAreGivenBackBeforeMemoryIsFull) {
+  if (std::getenv("TAPIR_CUDA_NO_RECYCLING") != nullptr)
+    GTEST_SKIP() << "recycling is switched off";
   if (backend(kCuda).description().find("simulated device, ") == std::string::npos)
     GTEST_SKIP() << "a real device is too large to fill";
   const int64_t device_bytes = int64_t{128} << 20;
