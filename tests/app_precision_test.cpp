@@ -1,4 +1,5 @@
 // The processor's instructions and the precision of products, as a user chooses them.
+#include <algorithm>
 #include <cstdlib>
 
 #include <gtest/gtest.h>
@@ -143,12 +144,13 @@ TEST_F(InBf16, AutoChoosesOnceAndKeepsTheChoice) {
     expect_contains(result.out, {"precision " + chosen, "(auto: bf16 is"});
     expect_contains(read_text(run + "/config.toml"), {"precision = \"" + chosen + "\""});
     // A machine that would choose otherwise goes on as the run began.
+    const bool other_exists =
+        amx || std::min(cpu::best_of(cpu::features()), cpu::best_built()) == cpu::Isa::amx;
+    if (!other_exists) continue;
     const ProcessResult more = run_tapir({"train", "--resume", run, "--steps", "13"},
                                          with_instructions(amx ? "avx2" : "amx"));
-    if (amx || cpu::best_of(cpu::features()) == cpu::Isa::amx) {
-      EXPECT_EQ(more.status, 0) << more.err;
-      expect_contains(more.out, {"precision " + chosen});
-    }
+    EXPECT_EQ(more.status, 0) << more.err;
+    expect_contains(more.out, {"precision " + chosen});
   }
 }
 
