@@ -17,15 +17,39 @@ struct Piece {
 
 constexpr int64_t kPiece = 16384;
 
-template <typename SizeOf>
-std::vector<Piece> make_pieces(size_t tensors, SizeOf size_of) {
+// The view whose elements are cut into pieces.
+ConstView elements(const AdamWTensor& tensor) {
+  return tensor.param;
+}
+ConstView elements(const SgdTensor& tensor) {
+  return tensor.param;
+}
+ConstView elements(const ConstView& tensor) {
+  return tensor;
+}
+
+template <typename Tensor>
+std::vector<Piece> make_pieces(std::span<const Tensor> tensors) {
   std::vector<Piece> pieces;
-  for (size_t tensor = 0; tensor < tensors; ++tensor) {
-    const int64_t size = size_of(tensor);
+  for (size_t tensor = 0; tensor < tensors.size(); ++tensor) {
+    const int64_t size = elements(tensors[tensor]).numel();
     for (int64_t begin = 0; begin < size; begin += kPiece)
       pieces.push_back({tensor, begin, std::min(begin + kPiece, size)});
   }
   return pieces;
+}
+
+// Calls body.operator()<T>(tensor, piece) for each of make_pieces(tensors), T being the type of the
+// elements. `cost` is the work for one of them.
+template <typename Tensor, typename Body>
+void for_each_piece(const char* op, std::span<const Tensor> tensors,
+                    const std::vector<Piece>& pieces, int64_t cost, Body body) {
+  cpu::parallel_for(static_cast<int64_t>(pieces.size()), kPiece * cost, [&](int64_t i) {
+    const Piece& piece = pieces[static_cast<size_t>(i)];
+    const Tensor& tensor = tensors[piece.tensor];
+    dispatch_floating(elements(tensor).dtype, op,
+                      [&]<typename T>() { body.template operator()<T>(tensor, piece); });
+  });
 }
 
 // The numbers of an AdamW step that are the same for all elements of a tensor.
@@ -106,43 +130,32 @@ bool forbids(ConstView guard) {
 
 void CpuBackend::adamw(std::span<const AdamWTensor> tensors, const AdamWConstants& c) const {
   if (forbids(c.guard)) return;
-  const std::vector<Piece> pieces =
-      make_pieces(tensors.size(), [&](size_t i) { return tensors[i].param.numel(); });
-  cpu::parallel_for(static_cast<int64_t>(pieces.size()), kPiece * 4, [&](int64_t i) {
-    const Piece& piece = pieces[static_cast<size_t>(i)];
-    const AdamWTensor& tensor = tensors[piece.tensor];
-    dispatch_floating(tensor.param.dtype, "adamw",
-                      [&]<typename T>() { adamw_piece<T>(tensor, c, piece.begin, piece.end); });
-  });
+  for_each_piece("adamw", tensors, make_pieces(tensors), 4,
+                 [&]<typename T>(const AdamWTensor& tensor, const Piece& piece) {
+                   adamw_piece<T>(tensor, c, piece.begin, piece.end);
+                 });
 }
 
 void CpuBackend::sgd(std::span<const SgdTensor> tensors, const SgdConstants& c) const {
   if (forbids(c.guard)) return;
-  const std::vector<Piece> pieces =
-      make_pieces(tensors.size(), [&](size_t i) { return tensors[i].param.numel(); });
-  cpu::parallel_for(static_cast<int64_t>(pieces.size()), kPiece * 2, [&](int64_t i) {
-    const Piece& piece = pieces[static_cast<size_t>(i)];
-    const SgdTensor& tensor = tensors[piece.tensor];
-    dispatch_floating(tensor.param.dtype, "sgd",
-                      [&]<typename T>() { sgd_piece<T>(tensor, c, piece.begin, piece.end); });
-  });
+  for_each_piece("sgd", tensors, make_pieces(tensors), 2,
+                 [&]<typename T>(const SgdTensor& tensor, const Piece& piece) {
+                   sgd_piece<T>(tensor, c, piece.begin, piece.end);
+                 });
 }
 
 void CpuBackend::sum_of_squares(std::span<const ConstView> tensors, View out) const {
-  const std::vector<Piece> pieces =
-      make_pieces(tensors.size(), [&](size_t i) { return tensors[i].numel(); });
+  const std::vector<Piece> pieces = make_pieces(tensors);
   std::vector<double> sums(pieces.size());
-  cpu::parallel_for(static_cast<int64_t>(pieces.size()), kPiece, [&](int64_t i) {
-    const Piece& piece = pieces[static_cast<size_t>(i)];
-    const ConstView& tensor = tensors[piece.tensor];
-    dispatch_floating(tensor.dtype, "sum_of_squares", [&]<typename T>() {
-      const T* x = tensor.as<T>() + piece.begin;
-      sums[static_cast<size_t>(i)] = lane_sum<double>(piece.end - piece.begin, [=](int64_t j) {
-        const double value = static_cast<double>(widen(x[j]));
-        return value * value;
-      });
-    });
-  });
+  for_each_piece("sum_of_squares", tensors, pieces, 1,
+                 [&]<typename T>(const ConstView& tensor, const Piece& piece) {
+                   const T* x = tensor.as<T>() + piece.begin;
+                   sums[static_cast<size_t>(&piece - pieces.data())] =
+                       lane_sum<double>(piece.end - piece.begin, [=](int64_t i) {
+                         const double value = static_cast<double>(widen(x[i]));
+                         return value * value;
+                       });
+                 });
   double total = 0;
   for (double sum : sums) total += sum;
   *out.as<double>() = total;
@@ -153,18 +166,14 @@ void CpuBackend::limit_norm(std::span<const View> tensors, ConstView squares,
   const double norm = std::sqrt(*squares.as<double>());
   if (!std::isfinite(norm) || norm <= max_norm) return;
   const double scale = max_norm / (norm + 1e-6);
-  const std::vector<Piece> pieces =
-      make_pieces(tensors.size(), [&](size_t i) { return tensors[i].numel(); });
-  cpu::parallel_for(static_cast<int64_t>(pieces.size()), kPiece, [&](int64_t i) {
-    const Piece& piece = pieces[static_cast<size_t>(i)];
-    const View& tensor = tensors[piece.tensor];
-    dispatch_floating(tensor.dtype, "limit_norm", [&]<typename T>() {
-      T* x = tensor.as<T>();
-      const auto factor = static_cast<Accum<T>>(scale);
+  for_each_piece("limit_norm", tensors, make_pieces(tensors), 1,
+                 [&]<typename T>(const View& tensor, const Piece& piece) {
+                   T* x = tensor.as<T>();
+                   const auto factor = static_cast<Accum<T>>(scale);
 #pragma omp simd
-      for (int64_t j = piece.begin; j < piece.end; ++j) x[j] = narrow<T>(widen(x[j]) * factor);
-    });
-  });
+                   for (int64_t i = piece.begin; i < piece.end; ++i)
+                     x[i] = narrow<T>(widen(x[i]) * factor);
+                 });
 }
 
 }  // namespace tapir::TAPIR_ISA
