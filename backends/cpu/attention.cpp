@@ -86,19 +86,11 @@ void attend(const AttentionProblem<A>& p, View out, View lse) {
 }
 
 template <typename T>
-void attend_narrow(ConstView q, ConstView k, ConstView v, ConstView mask,
-                   const AttentionOptions& options, View out, View lse) {
-  const int64_t group = k.size(1) == 0 ? 0 : q.size(1) / k.size(1);
-  const int64_t cost = group * q.size(2) * k.size(2) * (q.size(3) + v.size(3)) / 8;
-  for_each_head(k, cost, [&](int64_t b, int64_t kv) {
-    const int64_t h = kv * group;
-    const WideHeads<T> wide_q(heads_of(q, b, h, group));
-    const WideHeads<T> wide_k(heads_of(k, b, kv, 1)), wide_v(heads_of(v, b, kv, 1));
-    const View to = heads_of(out, b, h, group);
+void attend_narrow(const AttentionShape& p, View out, View lse) {
+  for_each_wide_group<T>(p, p.group_cost() / 8, [&](const WideGroup<T>& group) {
+    const View to = group.of_queries(out);
     const F32Copy wide_out(to.shape);
-    attend<float>(
-        {wide_q.view(), wide_k.view(), wide_v.view(), heads_of(mask, b, h, group), options},
-        wide_out.view(), heads_of(lse, b, h, group));
+    attend<float>(group.problem(), wide_out.view(), group.of_queries(lse));
     narrow_heads<T>(wide_out, to);
   });
 }
@@ -111,8 +103,9 @@ void CpuBackend::attention(ConstView q, ConstView k, ConstView v, ConstView mask
   if (q.dtype == DType::f32) return attend<float>({q, k, v, mask, options}, out, lse);
   if (q.dtype == DType::bf16 && bf16_.attention != nullptr && fills_tiles(q, k))
     return bf16_.attention(q, k, v, mask, options, out, lse);
-  q.dtype == DType::bf16 ? attend_narrow<bf16>(q, k, v, mask, options, out, lse)
-                         : attend_narrow<f16>(q, k, v, mask, options, out, lse);
+  const AttentionShape problem(q, k, v, mask, options);
+  q.dtype == DType::bf16 ? attend_narrow<bf16>(problem, out, lse)
+                         : attend_narrow<f16>(problem, out, lse);
 }
 
 }  // namespace tapir::TAPIR_ISA

@@ -107,9 +107,8 @@ void attend_backward(const AttentionProblem<A>& p, const Gradients<A>& g) {
   if constexpr (std::is_same_v<A, double>) cpu::load_blas();
   const int64_t state_size = BackwardState<A>::size(p);
   const cpu::Scratch<A> memory(cpu::threads() * state_size);
-  const int64_t group = p.heads / p.kv_heads;
-  const int64_t cost = group * p.queries * p.keys * (p.width + p.value_width) / 4;
-  cpu::parallel_for(p.batch * p.kv_heads, cost, [&](int64_t item, int worker) {
+  const int64_t group = p.group();
+  cpu::parallel_for(p.batch * p.kv_heads, p.group_cost() / 4, [&](int64_t item, int worker) {
     const int64_t b = item / p.kv_heads, kv = item % p.kv_heads;
     BackwardState<A> state(memory.data() + worker * state_size, p);
     state.transpose_head(p, b, kv);
@@ -123,22 +122,16 @@ void attend_backward(const AttentionProblem<A>& p, const Gradients<A>& g) {
 }
 
 template <typename T>
-void attend_backward_narrow(ConstView q, ConstView k, ConstView v, ConstView mask,
-                            const AttentionOptions& options, const Gradients<float>& g) {
-  const int64_t group = k.size(1) == 0 ? 0 : q.size(1) / k.size(1);
-  const int64_t cost = group * q.size(2) * k.size(2) * (q.size(3) + v.size(3)) / 4;
-  for_each_head(k, cost, [&](int64_t b, int64_t kv) {
-    const int64_t h = kv * group;
-    const WideHeads<T> wide_q(heads_of(q, b, h, group));
-    const WideHeads<T> wide_k(heads_of(k, b, kv, 1)), wide_v(heads_of(v, b, kv, 1));
-    const WideHeads<T> grad(heads_of(g.grad, b, h, group)), out(heads_of(g.out, b, h, group));
-    const F32Copy dq(wide_q.view().shape), dk(wide_k.view().shape), dv(wide_v.view().shape);
-    attend_backward<float>(
-        {wide_q.view(), wide_k.view(), wide_v.view(), heads_of(mask, b, h, group), options},
-        {grad.view(), out.view(), heads_of(g.lse, b, h, group), dq.view(), dk.view(), dv.view()});
-    narrow_heads<T>(dq, heads_of(g.dq, b, h, group));
-    narrow_heads<T>(dk, heads_of(g.dk, b, kv, 1));
-    narrow_heads<T>(dv, heads_of(g.dv, b, kv, 1));
+void attend_backward_narrow(const AttentionShape& p, const Gradients<float>& g) {
+  for_each_wide_group<T>(p, p.group_cost() / 4, [&](const WideGroup<T>& group) {
+    const AttentionProblem<float> problem = group.problem();
+    const WideHeads<T> grad(group.of_queries(g.grad)), out(group.of_queries(g.out));
+    const F32Copy dq(problem.q.shape), dk(problem.k.shape), dv(problem.v.shape);
+    attend_backward<float>(problem, {grad.view(), out.view(), group.of_queries(g.lse), dq.view(),
+                                     dk.view(), dv.view()});
+    narrow_heads<T>(dq, group.of_queries(g.dq));
+    narrow_heads<T>(dk, group.of_keys(g.dk));
+    narrow_heads<T>(dv, group.of_keys(g.dv));
   });
 }
 
@@ -155,8 +148,9 @@ void CpuBackend::attention_backward(ConstView grad, ConstView q, ConstView k, Co
   if (q.dtype == DType::bf16 && bf16_.attention_backward != nullptr && fills_tiles(q, k))
     return bf16_.attention_backward(grad, q, k, v, mask, out, lse, options, dq, dk, dv);
   const Gradients<float> gradients{grad, out, lse, dq, dk, dv};
-  q.dtype == DType::bf16 ? attend_backward_narrow<bf16>(q, k, v, mask, options, gradients)
-                         : attend_backward_narrow<f16>(q, k, v, mask, options, gradients);
+  const AttentionShape problem(q, k, v, mask, options);
+  q.dtype == DType::bf16 ? attend_backward_narrow<bf16>(problem, gradients)
+                         : attend_backward_narrow<f16>(problem, gradients);
 }
 
 }  // namespace tapir::TAPIR_ISA

@@ -42,8 +42,10 @@ struct AttentionShape {
         value_width(v.size(3)) {}
 
   // Query heads that share a head of keys and values.
-  int64_t group() const { return heads / kv_heads; }
+  int64_t group() const { return kv_heads == 0 ? 0 : heads / kv_heads; }
   int64_t kv_head(int64_t head) const { return head / group(); }
+  // Multiply-adds of one such group, forward, were nothing hidden.
+  int64_t group_cost() const { return group() * queries * keys * (width + value_width); }
 
   // How many keys query t sees, were there no mask.
   int64_t visible(int64_t t) const {

@@ -187,7 +187,7 @@ void attend_bf16_backward(ConstView grad, ConstView q, ConstView k, ConstView v,
   const Gradients g{grad, out, lse, dq, dk, dv};
   const int64_t bytes = State::bytes(p);
   const cpu::Scratch<std::byte> memory(cpu::threads() * bytes);
-  const int64_t cost = p.group() * p.queries * p.keys * (p.width + p.value_width) / 16;
+  const int64_t cost = p.group_cost() / 16;
   cpu::parallel_for(p.batch * p.kv_heads, cost, [&](int64_t item, int worker) {
     const int64_t b = item / p.kv_heads, kv = item % p.kv_heads;
     Carver own(memory.data() + worker * bytes);

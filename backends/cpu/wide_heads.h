@@ -2,6 +2,7 @@
 // the cache, and kernels for f32 do the rest.
 #pragma once
 
+#include "backends/cpu/attention.h"
 #include "backends/cpu/f32_copy.h"
 #include "backends/cpu/lanes.h"
 #include "backends/cpu/parallel.h"
@@ -56,12 +57,41 @@ void narrow_heads(const F32Copy& heads, const View& out) {
                });
 }
 
-// Calls body(b, kv) for every head of keys and values in k [B, H, S, D]. Where heads are fewer than
+// A head of keys and values with the queries that share it, as a problem of its own.
+template <typename T>
+class WideGroup {
+ public:
+  WideGroup(const AttentionShape& p, int64_t b, int64_t kv)
+      : p_(p), b_(b), kv_(kv), q_(of_queries(p.q)), k_(of_keys(p.k)), v_(of_keys(p.v)) {}
+
+  AttentionProblem<float> problem() const {
+    return {q_.view(), k_.view(), v_.view(), of_queries(p_.mask), p_.options};
+  }
+
+  // The group's part of x [B, H, T, ...] and of x [B, KV, S, ...].
+  template <typename ViewType>
+  ViewType of_queries(ViewType x) const {
+    return heads_of(x, b_, kv_ * p_.group(), p_.group());
+  }
+  template <typename ViewType>
+  ViewType of_keys(ViewType x) const {
+    return heads_of(x, b_, kv_, 1);
+  }
+
+ private:
+  const AttentionShape& p_;
+  int64_t b_, kv_;
+  WideHeads<T> q_, k_, v_;
+};
+
+// Calls body(group) for the WideGroup of every head of keys and values. Where these are fewer than
 // threads, the threads share in one after the other.
-template <typename Body>
-void for_each_head(const ConstView& k, int64_t cost, Body&& body) {
-  const int64_t heads = k.size(1), count = k.size(0) * heads;
-  const auto call = [&](int64_t item) { body(item / heads, item % heads); };
+template <typename T, typename Body>
+void for_each_wide_group(const AttentionShape& p, int64_t cost, Body&& body) {
+  const int64_t count = p.batch * p.kv_heads;
+  const auto call = [&](int64_t item) {
+    body(WideGroup<T>(p, item / p.kv_heads, item % p.kv_heads));
+  };
   if (count >= cpu::threads()) return cpu::parallel_for(count, cost, call);
   for (int64_t item = 0; item < count; ++item) call(item);
 }
