@@ -2,14 +2,17 @@
 
     TAPIR_BENCH=BUILD_FOLDER/tests/train_bench python tests/bench/compare.py [--models A,B] [--rounds 5]
     ... --device cuda --models 17M,124M --precision bf16 [--peak TFLOPS]
+    ... --precision f32,high,bf16
 
 compare.sh builds train_bench, runs this and writes docs/benchmarks.md. Both sides start from the
 same weights and train on the same batches, which they exchange as a safetensors file, and their
 losses over ten steps must agree to 1e-4. The programs take turns, round after round, so that what
-else runs on the machine slows all of them alike.
+else runs on the machine slows all of them alike. Of the precisions, f32 and bf16 (in PyTorch:
+autocast) are those of both sides; high is Tapir's products of f32 in two parts of bf16.
 """
 
 import argparse
+import dataclasses
 import json
 import math
 import os
@@ -33,8 +36,26 @@ MODELS = {
     "124M": (12, 768, 12, 1024, 8, 50304, 2048, 10),
 }
 CHECKED_STEPS = 10
-# Of the losses of ten steps. bf16 rounds to 8 bits, in another order on each side.
-TOLERANCE = {"f32": 1e-4, "bf16": 0.05}
+# Of the losses of ten steps against PyTorch's in f32, where that runs. bf16 rounds to 8 bits, in
+# another order on each side.
+TOLERANCE = {"f32": 1e-4, "high": 1e-4, "bf16": 0.05}
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    name: str  # Tapir, or PyTorch and its mode
+    precision: str
+
+    def __str__(self):
+        return self.name if self.precision == "f32" else f"{self.name}, {self.precision}"
+
+
+def programs_of(options):
+    precisions = options.precision.split(",")
+    tapir = [Program("Tapir", precision) for precision in precisions]
+    torch_modes = [mode for mode in options.modes.split(",") if mode]
+    return tapir + [Program(f"PyTorch {mode}", precision) for precision in precisions
+                    if precision != "high" for mode in torch_modes]
 
 
 class RMSNorm(nn.Module):
@@ -124,16 +145,17 @@ def save_safetensors(path, tensors):
 class TorchSide:
     """A model with its optimizer, starting from given weights."""
 
-    def __init__(self, sizes, weights, compiled, device, precision):
+    def __init__(self, program, sizes, weights, device):
         layers, width, heads, length, _, vocab, hidden, _ = sizes
         self.model = Transformer(layers, width, heads, length, vocab, hidden).to(device)
         self.model.load_state_dict(weights)
-        self.device, self.autocast = device, precision == "bf16"
+        self.device, self.autocast = device, program.precision == "bf16"
         matrices = [p for p in self.model.parameters() if p.dim() > 1]
         gains = [p for p in self.model.parameters() if p.dim() == 1]
         self.optimizer = torch.optim.AdamW(
             [{"params": matrices, "weight_decay": 0.1}, {"params": gains, "weight_decay": 0.0}],
             lr=3e-4, betas=(0.9, 0.95), eps=1e-8, fused=True)
+        compiled = program.name == "PyTorch compile"
         self.forward = torch.compile(self.model) if compiled else self.model
         self.steps = 0
 
@@ -154,14 +176,21 @@ class TorchSide:
         return losses, times
 
 
-def run_tapir(path, sizes, steps, options):
-    layers, width, heads, _, _, _, hidden, _ = sizes
-    command = [os.environ["TAPIR_BENCH"], path,
-               *map(str, (layers, width, heads, hidden, steps, options.threads)),
-               "bf16" if options.precision == "bf16" else "highest", options.device]
-    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\n")
-    rows = [tuple(map(float, line.split())) for line in lines if line]
-    return [row[0] for row in rows], [row[1:] for row in rows]
+class TapirSide:
+    """A process for each run, which starts from the weights in a file."""
+
+    def __init__(self, program, path, sizes, options):
+        layers, width, heads, _, _, _, hidden, _ = sizes
+        precision = {"f32": "highest"}.get(program.precision, program.precision)
+        self.command = lambda steps: [os.environ["TAPIR_BENCH"], path, *map(str, (
+            layers, width, heads, hidden, steps, options.threads)), precision, options.device]
+
+    def run(self, _ids, _targets, steps):
+        warm_up = 2
+        output = subprocess.run(self.command(steps + warm_up), check=True, capture_output=True,
+                                text=True).stdout
+        rows = [tuple(map(float, line.split())) for line in output.split("\n") if line]
+        return [row[0] for row in rows], [row[1:] for row in rows[warm_up:]]
 
 
 def processor():
@@ -170,7 +199,19 @@ def processor():
     return names[0] if names else platform.processor()
 
 
-def compare(name, modes, options):
+def check_losses(name, losses):
+    """The largest difference of each program's losses from those of the reference."""
+    reference = losses[next((p for p in losses if p.name != "Tapir"), next(iter(losses)))]
+    differences = {}
+    for program, values in losses.items():
+        differences[program] = max(abs(a - b) for a, b in zip(values, reference))
+        if not differences[program] < TOLERANCE[program.precision]:
+            raise SystemExit(f"model {name}: the losses of {program} differ by "
+                             f"{differences[program]:g}: {values} {reference}")
+    return differences
+
+
+def compare(name, options):
     sizes = MODELS[name]
     layers, width, heads, length, batch, vocab, hidden, steps = sizes
     torch.manual_seed(1)
@@ -181,24 +222,20 @@ def compare(name, modes, options):
     weights = {key: value.clone() for key, value in first.state_dict().items()}
     ids = torch.randint(vocab, (CHECKED_STEPS, batch, length), dtype=torch.int32)
     targets = ((ids.long() * 7 + 3) % vocab).int()
-    times = {mode: [] for mode in ["tapir", *modes]}
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "start.safetensors")
         save_safetensors(path, {**first.tapir_state(), "ids": ids, "targets": targets})
-        long_ids, long_targets = ids.long().to(options.device), targets.long().to(options.device)
-        sides = {mode: TorchSide(sizes, weights, mode == "compile", options.device, options.precision)
-                 for mode in modes}
-        losses = {mode: side.run(long_ids, long_targets, CHECKED_STEPS)[0]
-                  for mode, side in sides.items()}
-        tapir_losses = run_tapir(path, sizes, CHECKED_STEPS, options)[0]
-        difference = max(abs(a - b) for mode in modes for a, b in zip(tapir_losses, losses[mode]))
-        if not difference < TOLERANCE[options.precision]:
-            raise SystemExit(f"model {name}: the losses differ by {difference:g}: {tapir_losses} {losses}")
+        batches = ids.long().to(options.device), targets.long().to(options.device)
+        sides = {program: TapirSide(program, path, sizes, options) if program.name == "Tapir"
+                 else TorchSide(program, sizes, weights, options.device)
+                 for program in programs_of(options)}
+        differences = check_losses(name, {program: side.run(*batches, CHECKED_STEPS)[0][:CHECKED_STEPS]
+                                          for program, side in sides.items()})
+        times = {program: [] for program in sides}
         for _ in range(options.rounds):
-            times["tapir"] += run_tapir(path, sizes, steps + 2, options)[1][2:]
-            for mode, side in sides.items():
-                times[mode] += side.run(long_ids, long_targets, steps)[1]
-    return times, difference
+            for program, side in sides.items():
+                times[program] += side.run(*batches, steps)[1]
+    return times, differences
 
 
 def flops_per_step(sizes):
@@ -208,29 +245,28 @@ def flops_per_step(sizes):
     return 6 * batch * length * (weights + layers * width * length)
 
 
-def report(name, times, difference, options):
+def report(name, times, differences, options):
     """Elapsed times, which other load on the machine lengthens, and processor times, which it hardly does."""
-    def columns(mode, kind):
-        values = sorted(pair[kind] for pair in times[mode])
+    def columns(program, kind):
+        values = sorted(pair[kind] for pair in times[program])
         tenth = len(values) // 10
         return statistics.median(values), values[tenth], values[-1 - tenth]
 
-    for mode in times:
+    first = next(iter(times))
+    for program in times:
         cells = []
         for kind in (0, 1):
-            median, low, high = columns(mode, kind)
-            ratio = median / columns("tapir", kind)[0]
+            median, low, high = columns(program, kind)
+            ratio = median / columns(first, kind)[0]
             cells += [f"{median:.1f} ({low:.1f} to {high:.1f})", f"{ratio:.2f}"]
-        label = "Tapir" if mode == "tapir" else f"PyTorch {mode}"
-        losses = "" if mode == "tapir" else f"{difference:.0e}"
         if options.device != "cpu":
             length, batch = MODELS[name][3:5]
-            seconds = columns(mode, 0)[0] / 1e3
+            seconds = columns(program, 0)[0] / 1e3
             cells[2:] = [f"{batch * length / seconds:,.0f}"]
             if options.peak:
                 share = flops_per_step(MODELS[name]) / seconds / (options.peak * 1e12)
                 cells.append(f"{100 * share:.1f} %")
-        print(f"| {name} | {label} | {' | '.join(cells)} | {losses} |", flush=True)
+        print(f"| {name} | {program} | {' | '.join(cells)} | {differences[program]:.0e} |", flush=True)
 
 
 def main():
@@ -240,23 +276,23 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
-    parser.add_argument("--precision", choices=("f32", "bf16"), default="f32")
+    parser.add_argument("--precision", default="f32", help="f32, high, bf16, or several, joined by commas")
     parser.add_argument("--peak", type=float, help="TFLOP/s of the card in that precision")
     options = parser.parse_args()
     torch.set_float32_matmul_precision("highest")
     torch.set_num_threads(options.threads)
     machine = (f"{processor()}, {os.cpu_count()} processors, {options.threads} threads"
                if options.device == "cpu" else torch.cuda.get_device_name())
-    print(f"{machine}; {options.precision}; PyTorch {torch.__version__}; "
+    print(f"{machine}; PyTorch {torch.__version__}; "
           f"load {math.ceil(os.getloadavg()[0])} when the run began.\n")
-    kinds = ["processor ms", "times Tapir's"]
+    kinds = ["processor ms", "times the first row's"]
     if options.device != "cpu":
         kinds = ["tokens/s", *(["model FLOPs utilisation"] if options.peak else [])]
-    heads = ["model", "program", "ms per step: median (10 % to 90 %)", "times Tapir's", *kinds,
+    heads = ["model", "program", "ms per step: median (10 % to 90 %)", "times the first row's", *kinds,
              "largest difference of losses"]
     print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
     for name in options.models.split(","):
-        report(name, *compare(name, options.modes.split(","), options), options)
+        report(name, *compare(name, options), options)
 
 
 if __name__ == "__main__":
