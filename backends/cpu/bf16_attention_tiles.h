@@ -77,13 +77,15 @@ struct PackedB {
 
 inline void multiply_rows(Tiles& tiles, int64_t steps, const StripView& a, const PackedB& b,
                           int64_t columns, bool accumulate, float* c, int64_t ld) {
+  Lookahead<Access::read> none;
   for (int64_t strip = 0; strip < strips_of(columns); ++strip)
     multiply_tiles<1, 2, 2>(tiles, steps, a, b.strip(strip),
                             {.sums = c + strip * kStripLines,
                              .sums_ld = ld,
                              .rows = kStripLines,
                              .columns = kStripLines,
-                             .accumulate = accumulate});
+                             .accumulate = accumulate},
+                            none);
 }
 
 // Rounds rows of `width` floats, `ld` from row to row.

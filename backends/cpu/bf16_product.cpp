@@ -97,12 +97,18 @@ class Product {
     }
   }
 
+  // Some steps of all strips at a time: where columns lie side by side, these are whole rows.
   void pack_columns(int64_t j, int64_t count, uint32_t* to) const {
-    cpu::parallel_for(strips_of(count), kStripLines * c_.k, [&](int64_t strip) {
-      const int64_t first = strip * kStripLines;
-      pack_strip<Parts, false>(columns_.from(j + first, 0), count - first, c_.k,
-                               to + strip * strip_pairs());
-    });
+    constexpr int64_t kSteps = 4;
+    cpu::parallel_pieces(
+        steps_, kSteps, kStepTerms * count, [&](int64_t, int64_t begin, int64_t end) {
+          const int64_t l = begin * kStepTerms, terms = std::min(end * kStepTerms, c_.k) - l;
+          for (int64_t first = 0; first < count; first += kStripLines) {
+            pack_strip<Parts, false>(
+                columns_.from(j + first, l), count - first, terms,
+                to + first / kStripLines * strip_pairs() + begin * step_pairs(Parts));
+          }
+        });
   }
 
   void multiply_block(int64_t j, int64_t count, const uint32_t* columns, uint32_t* pieces,
@@ -133,17 +139,32 @@ class Product {
     for (int64_t i = 0; i < rows.count; i += piece_rows()) {
       const Range part{rows.begin + i, std::min(piece_rows(), rows.count - i)};
       for (int64_t step = 0; step < steps_; step += block_steps_)
-        multiply_piece(tiles, part, columns, {step, std::min(block_steps_, steps_ - step)}, strips,
-                       memory);
+        multiply_piece(tiles, rows, part, columns, {step, std::min(block_steps_, steps_ - step)},
+                       strips, memory);
     }
   }
 
-  void multiply_piece(Tiles& tiles, Range rows, Range columns, Range steps, const uint32_t* strips,
-                      const Memory& memory) const {
-    std::array<StripView, kMostPieceStrips> a;
-    for (int64_t i = 0; i < strips_of(rows.count); ++i)
-      a[static_cast<size_t>(i)] = strip_of_rows(rows, i, steps, memory.piece);
+  // Of the rows of a panel, those of the next piece are fetched in the meantime.
+  Lookahead<Access::read> next_piece(Range panel, Range rows, Range columns, Range steps) const {
+    const bool same_rows = steps.begin + steps.count < steps_;
+    const int64_t first = same_rows ? rows.begin : rows.begin + rows.count;
+    const int64_t l = same_rows ? (steps.begin + steps.count) * kStepTerms : 0;
+    const int64_t lines = std::min(piece_rows(), panel.begin + panel.count - first);
+    const int64_t terms = std::min(block_steps_ * kStepTerms, c_.k - l);
+    if (lines <= 0) return {};
+    const Lines<T> from = rows_.from(first, l);
+    const bool by_line = from.step == 1;
+    constexpr auto kBytes = static_cast<int64_t>(sizeof(T));
+    return {from.data, by_line ? lines : terms, (by_line ? terms : lines) * kBytes,
+            (by_line ? from.line_step : from.step) * kBytes,
+            strips_of(rows.count) * strips_of(columns.count) * steps.count};
+  }
+
+  void multiply_piece(Tiles& tiles, Range panel, Range rows, Range columns, Range steps,
+                      const uint32_t* strips, const Memory& memory) const {
+    const std::array<StripView, kMostPieceStrips> a = piece_of_rows(rows, steps, memory.piece);
     const bool last = steps.begin + steps.count == steps_;
+    Lookahead<Access::read> next = next_piece(panel, rows, columns, steps);
     for (int64_t first = 0; first < columns.count; first += kGroupColumns) {
       const int64_t end = std::min(first + kGroupColumns, columns.count);
       for (int64_t i = 0; i < rows.count; i += kStripLines) {
@@ -155,7 +176,7 @@ class Product {
           target.columns = std::min(kStripLines, columns.count - j);
           target.accumulate = steps.begin > 0;
           multiply_strips<Parts>(tiles, steps.count, a[static_cast<size_t>(i / kStripLines)], b,
-                                 target);
+                                 target, next);
         }
       }
     }
@@ -178,19 +199,39 @@ class Product {
     return target;
   }
 
-  // The i-th strip of these rows, in so many steps: packed, unless tiles can read it as it is.
-  StripView strip_of_rows(Range rows, int64_t i, Range steps, uint32_t* piece) const {
-    const int64_t line = i * kStripLines, l = steps.begin * kStepTerms;
-    const int64_t count = std::min(kStripLines, rows.count - line);
+  // The strips of these rows, in so many steps: packed, unless tiles can read them as they are.
+  std::array<StripView, kMostPieceStrips> piece_of_rows(Range rows, Range steps,
+                                                        uint32_t* piece) const {
+    const int64_t l = steps.begin * kStepTerms;
     const int64_t terms = std::min(steps.count * kStepTerms, c_.k - l);
-    const Lines<T> from = rows_.from(rows.begin + line, l);
-    if constexpr (std::is_same_v<T, bf16>) {
-      if (count == kStripLines && terms == steps.count * kStepTerms && has_tiles(from))
-        return StripView::in_place(from.data, from.line_step * int64_t{sizeof(bf16)});
+    const Lines<T> from = rows_.from(rows.begin, l);
+    const int64_t in_place = whole_strips(from, rows, steps, terms);
+    std::array<StripView, kMostPieceStrips> strips;
+    for (int64_t i = 0; i < strips_of(rows.count); ++i) {
+      uint32_t* to = piece + i * steps.count * step_pairs(Parts);
+      strips[static_cast<size_t>(i)] =
+          i < in_place ? StripView::in_place(from.from(i * kStripLines, 0).data,
+                                             from.line_step * int64_t{sizeof(T)})
+                       : StripView::packed(to, Parts);
     }
-    uint32_t* to = piece + i * steps.count * step_pairs(Parts);
-    pack_strip<Parts, true>(from, count, terms, to);
-    return StripView::packed(to, Parts);
+    // Some terms of all strips at a time: where rows lie side by side, these are read as they lie.
+    constexpr int64_t kTerms = 4 * kStepTerms;
+    for (int64_t t = 0; t < terms; t += kTerms) {
+      for (int64_t i = in_place; i < strips_of(rows.count); ++i) {
+        const int64_t line = i * kStripLines;
+        pack_strip<Parts, true>(from.from(line, t), rows.count - line, std::min(kTerms, terms - t),
+                                piece + (i * steps.count + t / kStepTerms) * step_pairs(Parts));
+      }
+    }
+    return strips;
+  }
+
+  // How many of a piece's strips, from the first on, tiles can read as they are.
+  int64_t whole_strips(const Lines<T>& from, Range rows, Range steps, int64_t terms) const {
+    if constexpr (std::is_same_v<T, bf16>) {
+      if (terms == steps.count * kStepTerms && has_tiles(from)) return rows.count / kStripLines;
+    }
+    return 0;
   }
 
   Lines<T> rows_, columns_;

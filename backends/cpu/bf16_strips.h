@@ -30,6 +30,42 @@ struct Lines {
   }
 };
 
+// Fetches a rectangle of memory, some lines of the cache at a time, while tiles multiply: what is
+// read next into the second-level cache, or what is written next into the first-level one.
+enum class Access { read, write };
+
+template <Access access>
+class Lookahead {
+ public:
+  Lookahead() = default;
+  // So many rows, in `calls` calls. Sizes are in bytes.
+  Lookahead(const void* data, int64_t rows, int64_t row_bytes, int64_t row_step, int64_t calls)
+      : row_(static_cast<const char*>(data)),
+        rows_(rows),
+        row_bytes_(row_bytes),
+        row_step_(row_step) {
+    const int64_t lines = rows * ((row_bytes + kLineBytes - 1) / kLineBytes);
+    each_ = (lines + calls - 1) / calls;
+  }
+
+  void advance() {
+    for (int64_t i = 0; i < each_ && rows_ > 0; ++i) {
+      access == Access::read ? __builtin_prefetch(row_ + at_, 0, 2)
+                             : __builtin_prefetch(row_ + at_, 1, 3);
+      at_ += kLineBytes;
+      if (at_ < row_bytes_) continue;
+      at_ = 0;
+      row_ += row_step_;
+      --rows_;
+    }
+  }
+
+ private:
+  static constexpr int64_t kLineBytes = 64;
+  const char* row_ = nullptr;
+  int64_t rows_ = 0, row_bytes_ = 0, row_step_ = 0, at_ = 0, each_ = 0;
+};
+
 // Sixteen lines of a step, the upper or lower half of a strip. What lies beyond `count` lines and
 // `terms` terms counts as zero. Tiles of a have a row for each line, those of b for each pair.
 template <int Parts, bool OfA>

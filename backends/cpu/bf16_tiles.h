@@ -20,7 +20,7 @@ struct StripView {
     return {pairs, kTileSide * kPair, kTilePairs * kPair, step_pairs(parts) * kPair};
   }
   // 32 rows of bf16 as they stand in memory, `row` bytes apart.
-  static StripView in_place(const bf16* rows, int64_t row) {
+  static StripView in_place(const void* rows, int64_t row) {
     return {rows, row, kTileSide * row, kStepTerms * int64_t{sizeof(bf16)}};
   }
 
@@ -45,6 +45,16 @@ struct Target {
   int64_t rows, columns;
   bool accumulate;
 };
+
+// The lines that it overwrites, which would otherwise be waited for when they are stored.
+inline Lookahead<Access::write> lines_of(const Target& target, int64_t steps) {
+  const auto lines = [&](const auto* data, int64_t ld) -> Lookahead<Access::write> {
+    constexpr auto kBytes = static_cast<int64_t>(sizeof(*data));
+    return {data, target.rows, target.columns * kBytes, ld * kBytes, steps};
+  };
+  if (target.rounded != nullptr) return lines(target.rounded, target.rounded_ld);
+  return target.accumulate ? Lookahead<Access::write>() : lines(target.sums, target.sums_ld);
+}
 
 inline void zero(Tiles& tiles) {
   tiles.zero<0>();
@@ -96,10 +106,13 @@ void multiply_add(Tiles& tiles) {
 
 // With two parts, from one product to the next only one operand is loaded.
 template <int Parts, int RowTiles, int ColumnTiles>
-void multiply_steps(Tiles& tiles, int64_t steps, const StripView& a, const StripView& b) {
+void multiply_steps(Tiles& tiles, int64_t steps, const StripView& a, const StripView& b,
+                    Lookahead<Access::write> result, Lookahead<Access::read>& next) {
   constexpr int64_t kRest = 2 * kTilePairs * int64_t{sizeof(uint32_t)};
   for (int64_t step = 0; step < steps; ++step) {
     const int64_t in_a = step * a.step, in_b = step * b.step;
+    next.advance();
+    result.advance();
     load_a<RowTiles>(tiles, a, in_a);
     if constexpr (Parts == 2) {
       load_b<ColumnTiles>(tiles, b, in_b + kRest);
@@ -122,7 +135,7 @@ inline void copy_block(int64_t rows, int64_t columns, const float* from, int64_t
 // What does not fill its tiles, or is to be rounded, goes through a small buffer.
 template <int Parts, int RowTiles, int ColumnTiles>
 void multiply_tiles(Tiles& tiles, int64_t steps, const StripView& a, const StripView& b,
-                    const Target& target) {
+                    const Target& target, Lookahead<Access::read>& next) {
   const bool whole =
       target.rows == RowTiles * kTileSide && target.columns == ColumnTiles * kTileSide;
   alignas(64) float buffer[kStripLines * kStripLines];
@@ -134,7 +147,7 @@ void multiply_tiles(Tiles& tiles, int64_t steps, const StripView& a, const Strip
     copy_block(target.rows, target.columns, target.sums, target.sums_ld, buffer, kStripLines);
     load<RowTiles, ColumnTiles>(tiles, buffer, kStripLines);
   }
-  multiply_steps<Parts, RowTiles, ColumnTiles>(tiles, steps, a, b);
+  multiply_steps<Parts, RowTiles, ColumnTiles>(tiles, steps, a, b, lines_of(target, steps), next);
   if (whole && target.rounded == nullptr)
     return store<RowTiles, ColumnTiles>(tiles, target.sums, target.sums_ld);
   store<RowTiles, ColumnTiles>(tiles, buffer, kStripLines);
@@ -148,14 +161,14 @@ void multiply_tiles(Tiles& tiles, int64_t steps, const StripView& a, const Strip
 // A result of at most 32 by 32 elements, over so many steps of 32 terms.
 template <int Parts>
 void multiply_strips(Tiles& tiles, int64_t steps, const StripView& a, const StripView& b,
-                     const Target& target) {
+                     const Target& target, Lookahead<Access::read>& next) {
   const bool low = target.rows <= kTileSide, narrow = target.columns <= kTileSide;
   if (low) {
-    narrow ? multiply_tiles<Parts, 1, 1>(tiles, steps, a, b, target)
-           : multiply_tiles<Parts, 1, 2>(tiles, steps, a, b, target);
+    narrow ? multiply_tiles<Parts, 1, 1>(tiles, steps, a, b, target, next)
+           : multiply_tiles<Parts, 1, 2>(tiles, steps, a, b, target, next);
   } else {
-    narrow ? multiply_tiles<Parts, 2, 1>(tiles, steps, a, b, target)
-           : multiply_tiles<Parts, 2, 2>(tiles, steps, a, b, target);
+    narrow ? multiply_tiles<Parts, 2, 1>(tiles, steps, a, b, target, next)
+           : multiply_tiles<Parts, 2, 2>(tiles, steps, a, b, target, next);
   }
 }
 
