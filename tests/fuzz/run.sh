@@ -10,7 +10,7 @@ shift
 build=build/fuzz
 cmake -S . -B $build -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER=clang++ \
   -DCMAKE_CXX_FLAGS_RELEASE="-O1 -g1" -DTAPIR_FUZZ=ON -DTAPIR_SANITIZE=address,undefined \
-  -DTAPIR_ISA_LIST=avx2 > $build.log 2>&1 || { cat $build.log >&2; exit 1; }
+  -DTAPIR_ISA_LIST=avx2 -DTAPIR_UNITY=ON > $build.log 2>&1 || { cat $build.log >&2; exit 1; }
 targets=("$@")
 if [ ${#targets[@]} -eq 0 ]; then
   for folder in tests/fuzz/corpus/*/; do targets+=("$(basename "$folder")"); done
