@@ -150,7 +150,7 @@ write_results() {
   printf '| step | result | seconds |\n|---|---|---|\n'
   printf '%s\n' "${steps[@]}"
   if [ -e "$logs/selftest.log" ]; then
-    printf '\nSelftest: %s.' "$(tail -n 1 "$logs/selftest.log")"
+    printf '\nSelftest: %s.' "$(grep 'checks passed' "$logs/selftest.log" || echo 'not finished')"
     awk '{ n = $NF == "FAIL" ? NF - 1 : NF }
       n > 4 && $(n - 1) + 0 > 0 && $(n - 2) / $(n - 1) > worst {
         worst = $(n - 2) / $(n - 1); name = $1 " " $2
