@@ -63,12 +63,15 @@ int64_t memory_available() {
 std::optional<std::string> use_matmul_precision(MatmulPrecision precision, Device device) {
   set_matmul_precision(precision);
   if (precision == MatmulPrecision::highest) return std::nullopt;
-  if (device == kCpu && cpu::chosen_isa() == cpu::Isa::amx) return std::nullopt;
-  return fmt::format("--matmul-precision {} computes in f32 here: only a CPU with AMX is faster{}",
-                     name_of(precision),
-                     device == kCpu ? fmt::format(", and the kernels are those for {}",
-                                                  cpu::name_of(cpu::chosen_isa()))
-                                    : "");
+  if (device != kCpu) {
+    if (precision == MatmulPrecision::medium) return std::nullopt;
+    return "--matmul-precision high computes in f32 here: TF32, which CUDA has, is for medium";
+  }
+  if (cpu::chosen_isa() == cpu::Isa::amx) return std::nullopt;
+  return fmt::format(
+      "--matmul-precision {} computes in f32 here: only a CPU with AMX is faster, and the kernels "
+      "are those for {}",
+      name_of(precision), cpu::name_of(cpu::chosen_isa()));
 }
 
 }  // namespace tapir::app

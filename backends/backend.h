@@ -118,13 +118,12 @@ class Backend {
   virtual void matmul(ConstView a, ConstView b, View out) const = 0;
 
   // Weights of fewer bits. x, rows and out are dense f32; what is compressed must be finite.
-  // Devices without these kernels say so in an Error.
-  virtual void compress(ConstView x, const CompressedMatrix& out) const;
+  virtual void compress(ConstView x, const CompressedMatrix& out) const = 0;
   // out[i, :] = w[ids[i], :]; ids [N], out [N, columns].
-  virtual void compressed_rows(const CompressedMatrix& w, ConstView ids, View out) const;
-  // out = x w^T: x [M, columns], out [M, rows]. For int8, x is rounded to 16 bits for each group
-  // when M is small.
-  virtual void compressed_product(ConstView x, const CompressedMatrix& w, View out) const;
+  virtual void compressed_rows(const CompressedMatrix& w, ConstView ids, View out) const = 0;
+  // out = x w^T: x [M, columns], out [M, rows]. For int8, the CPU rounds x to 16 bits for each
+  // group when M is small.
+  virtual void compressed_product(ConstView x, const CompressedMatrix& w, View out) const = 0;
 
   // Row-wise over the last axis. A row that is all -inf gives zeros (log: -inf).
   virtual void softmax(ConstView x, bool log, View out) const = 0;

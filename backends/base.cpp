@@ -1,4 +1,3 @@
-#include "backends/backend.h"
 #include "backends/device.h"
 #include "backends/dtype.h"
 
@@ -16,25 +15,6 @@ Device parse_device(std::string_view name) {
   if (name == "cpu") return kCpu;
   if (name == "cuda") return kCuda;
   fail("device", "unknown device '{}'; use cpu or cuda", name);
-}
-
-namespace {
-
-[[noreturn]] void fail_without_compression(const Backend& backend) {
-  fail("weights", "{} has no kernels for weights of fewer bits; use f32, or the CPU",
-       name_of(backend.device()));
-}
-
-}  // namespace
-
-void Backend::compress(ConstView, const CompressedMatrix&) const {
-  fail_without_compression(*this);
-}
-void Backend::compressed_rows(const CompressedMatrix&, ConstView, View) const {
-  fail_without_compression(*this);
-}
-void Backend::compressed_product(ConstView, const CompressedMatrix&, View) const {
-  fail_without_compression(*this);
 }
 
 }  // namespace tapir

@@ -1,7 +1,5 @@
 #include "backends/matmul_precision.h"
 
-#include <atomic>
-
 #include "backends/enum_names.h"
 
 namespace tapir {
@@ -25,6 +23,10 @@ MatmulPrecision parse_matmul_precision(std::string_view name) {
 
 MatmulPrecision matmul_precision() {
   return chosen.load(std::memory_order_relaxed);
+}
+
+const std::atomic<MatmulPrecision>& shared_matmul_precision() {
+  return chosen;
 }
 
 void set_matmul_precision(MatmulPrecision precision) {

@@ -46,7 +46,7 @@ const Backend* open_plugin(const std::string& file, const char* driver, std::str
     *reason = fmt::format("{} is no backend: it has no {}", file, kPluginEntry);
     return nullptr;
   }
-  return open(kPluginVersion, reason);
+  return open(kPluginVersion, reason, &shared_matmul_precision());
 }
 
 const Backend* open_cuda_plugin(std::string* reason) {

@@ -5,16 +5,18 @@
 #include <string>
 
 #include "backends/backend.h"
+#include "backends/matmul_precision.h"
 
 namespace tapir {
 
 // Changes whenever Backend, View or anything else that both sides use does, so that a library of
 // another build is refused instead of misunderstood.
-inline constexpr int kPluginVersion = 1;
+inline constexpr int kPluginVersion = 2;
 
 // Every backend library exports this function as kPluginEntry. Returns the backend, which lives
-// until the process ends, or null with the reason.
-using OpenBackend = const Backend* (*)(int version, std::string* reason);
+// until the process ends, or null with the reason. `precision` is that of the process's products.
+using OpenBackend = const Backend* (*)(int version, std::string* reason,
+                                       const std::atomic<MatmulPrecision>* precision);
 inline constexpr const char* kPluginEntry = "tapir_open_backend";
 
 // Opens the library `file` after making sure that the device's own `driver` library is there (not

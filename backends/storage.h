@@ -28,6 +28,8 @@ class Allocator {
   virtual void deallocate(void* block, size_t bytes) noexcept = 0;
   virtual Stats stats() const = 0;
   virtual void reset_peak() = 0;
+  // Bytes that are still to be had, of a device with memory of its own.
+  virtual std::optional<int64_t> available() const { return std::nullopt; }
 };
 
 // Bounds of i32 values.

@@ -32,6 +32,12 @@ void require_unrecorded() {
           "compressed weights have no gradient; train the weights as f32 and compress afterwards");
 }
 
+void require_here(const Tensor& x, const Storage& values) {
+  require(x.device() == values.device(), kOp,
+          "the input is on {} and the compressed weights are on {}; move the input with to()",
+          x.device(), values.device());
+}
+
 Shape with_last(Shape shape, int64_t size) {
   shape[shape.rank() - 1] = size;
   return shape;
@@ -82,6 +88,7 @@ CompressedWeight::CompressedWeight(const Tensor& weight, Compression compression
 Tensor CompressedWeight::rows(const Tensor& ids) const {
   require_unrecorded();
   require(ids.dtype() == DType::i32, kOp, "ids must be i32, got {}", ids.dtype());
+  require_here(ids, values_);
   const Tensor dense = contiguous(ids);
   const int64_t bad = find_out_of_range(ids, matrix_.rows);
   require(bad < 0, kOp, "an id at position {} of {} is outside of [0, {})", bad, ids.shape(),
@@ -98,6 +105,7 @@ Tensor CompressedWeight::product(const Tensor& x) const {
   require(x.dtype() == DType::f32 && x.rank() >= 1 && x.size(-1) == matrix_.columns, kOp,
           "x is {} {}, must be f32 with a last dimension of {}", x.dtype(), x.shape(),
           matrix_.columns);
+  require_here(x, values_);
   const Tensor dense = contiguous(x);
   Tensor out = Tensor::empty(with_last(x.shape(), matrix_.rows), DType::f32, x.device());
   const int64_t count = numel(with_last(x.shape(), 1));

@@ -15,7 +15,7 @@ class Module;
 class CompressedWeight {
  public:
   // weight f32 [rows, columns]. A number that is not finite is an Error, as is a number of columns
-  // that the groups of int8 do not divide, or a device without such kernels.
+  // that the groups of int8 do not divide. So are ids or x on another device.
   CompressedWeight(const Tensor& weight, Compression compression);
 
   Tensor rows(const Tensor& ids) const;   // i32 [...] -> f32 [..., columns]

@@ -4,6 +4,7 @@
 #include "apps/cli/quantity.h"
 #include "apps/cli/suggest.h"
 #include "apps/config/config_file.h"
+#include "apps/config/precision.h"
 #include "apps/config/presets.h"
 #include "apps/config/toml.h"
 #include "tests/support/expect_error.h"
@@ -179,6 +180,19 @@ TEST(Size, FindsAModelOfThatSize) {
   }
   ModelConfig model;
   expect_error([&] { apply_size(100, 257, model); }, {"--size", "no sensible model"});
+}
+
+// Every card that the CUDA backend takes has tensor cores for bf16.
+TEST(Precision, OnCudaAutoIsBf16) {
+  const PrecisionChoice chosen = choose_precision(Precision::automatic, kCuda);
+  EXPECT_EQ(chosen.precision, Precision::bf16);
+  EXPECT_EQ(
+      chosen.about,
+      "bf16, with weights and moments of the optimizer in f32 (auto: bf16 is faster on CUDA)");
+  for (const Precision wish : {Precision::f32, Precision::bf16}) {
+    EXPECT_EQ(choose_precision(wish, kCuda).precision, wish);
+    EXPECT_EQ(choose_precision(wish, kCuda).about.find("faster"), std::string::npos);
+  }
 }
 
 TEST(Quantity, HasUnits) {

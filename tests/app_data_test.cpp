@@ -300,7 +300,7 @@ TEST(MemoryForecast, IsNearThePeak) {
     Silent silent;
     trainer.run(silent);
     const double peak = static_cast<double>(allocator.stats().peak_bytes) - before;
-    const double forecast = forecast_memory(config, 257, 0).total();
+    const double forecast = forecast_memory(config, 257, 0, kCpu).total();
     EXPECT_GE(forecast, 0.98 * peak) << what;
     EXPECT_LE(forecast, 1.5 * peak) << what;
   };

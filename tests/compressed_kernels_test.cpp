@@ -1,20 +1,51 @@
-// Kernels for weights of fewer bits, against products in f64 with bounds that follow from the
-// rounding.
+// Kernels for weights of fewer bits, on every kind of processor and on the CUDA device, against
+// products in f64 with bounds that follow from the rounding.
 #include <cmath>
+#include <cstdlib>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "backends/compressed_matrix.h"
 #include "backends/cpu/threads.h"
+#include "backends/registry.h"
 #include "tests/support/arrays.h"
+#include "tests/support/lent.h"
 
 namespace tapir {
 namespace {
 
 using namespace testing;  // arrays.h
 
-using CompressedKernels = EveryIsa;
+// Tests run on the CPU with the kernels for an instruction set, and on the CUDA device, which has
+// no such.
+using Kernels = std::optional<cpu::Isa>;
+
+class CompressedKernels : public ::testing::TestWithParam<Kernels> {
+ protected:
+  void SetUp() override {
+    if (const Kernels isa = GetParam()) {
+      backend_ = *isa <= cpu::best_of(cpu::features()) ? cpu::backend_for(*isa) : nullptr;
+      if (backend_ == nullptr) GTEST_SKIP() << "not in this build, or not on this processor";
+      return;
+    }
+    std::string reason;
+    if (is_available(kCuda, &reason)) {
+      backend_ = &tapir::backend(kCuda);
+      return;
+    }
+    ASSERT_EQ(std::getenv("TAPIR_EXPECT_CUDA"), nullptr) << reason;
+    GTEST_SKIP() << reason;
+  }
+  const Backend& backend() const { return *backend_; }
+  void product(ConstView x, const CompressedMatrix& w, View out) const {
+    const LentView there(backend(), out);
+    backend().compressed_product(LentView(backend(), x), LentMatrix(backend(), w), there);
+  }
+
+ private:
+  const Backend* backend_ = nullptr;
+};
 
 constexpr int64_t kGroup = CompressedMatrix::kGroup;
 // Half of the distance from 1 to the next number.
@@ -35,7 +66,7 @@ struct Compressed {
     const bool wide = compression == Compression::bf16;
     matrix.values = wide ? static_cast<void*>(numbers.data()) : integers.data();
     matrix.scales = scales.data();
-    backend.compress(w, matrix);
+    backend.compress(LentView(backend, w), LentMatrix(backend, matrix));
   }
 
   // What it stands for, by the definition.
@@ -97,7 +128,8 @@ TEST_P(CompressedKernels, RowsAreWhatTheMatrixStandsFor) {
   for (const Compression compression : {Compression::bf16, Compression::int8}) {
     const Compressed c(backend(), w, compression);
     const Array out({4, 64}, DType::f32);
-    backend().compressed_rows(c.matrix, ids, out);
+    backend().compressed_rows(LentMatrix(backend(), c.matrix), LentView(backend(), ids),
+                              LentView(backend(), out));
     for (int64_t i = 0; i < 4 * 64; ++i) {
       const auto id = static_cast<int64_t>(element(ids, i / 64));
       EXPECT_EQ(element(out, i), static_cast<double>(static_cast<float>(c.value(id, i % 64))));
@@ -106,15 +138,16 @@ TEST_P(CompressedKernels, RowsAreWhatTheMatrixStandsFor) {
 }
 
 // How far an element of the product may be from the exact one. Sums of k products in f32 are off
-// by at most k roundings of the sum of magnitudes; a group of x that int8 rounds to 16 bits is off
-// by half of its step in each element, with one more rounding of the step and of each quotient.
+// by at most k roundings of the sum of magnitudes; a group of x that the CPU rounds to 16 bits for
+// int8 is off by half of its step in each element, with one more rounding of the step and of each
+// quotient.
 struct Bound {
   double exact = 0, magnitudes = 0, steps = 0;
   int64_t k;
   bool rounds_x;
 
-  Bound(const Compressed& c, ConstView x, int64_t i, int64_t j, bool few_rows)
-      : k(c.matrix.columns), rounds_x(few_rows && c.matrix.compression == Compression::int8) {
+  Bound(const Compressed& c, ConstView x, int64_t i, int64_t j, bool rounds)
+      : k(c.matrix.columns), rounds_x(rounds && c.matrix.compression == Compression::int8) {
     double step = 0;
     for (int64_t l = 0; l < k; ++l) {
       if (rounds_x && l % kGroup == 0) {
@@ -143,9 +176,9 @@ TEST_P(CompressedKernels, ProductsStayWithinTheirRounding) {
         const int64_t n = 37;
         const Compressed c(backend(), weights(n, k), compression);
         const Array x = Array::random({m, k}, DType::f32, 2), out({m, n}, DType::f32);
-        backend().compressed_product(x, c.matrix, out);
+        product(x, c.matrix, out);
         for (int64_t i = 0; i < m * n; ++i) {
-          const Bound bound(c, x, i / n, i % n, m <= 8);
+          const Bound bound(c, x, i / n, i % n, m <= 8 && GetParam());
           ASSERT_LE(std::fabs(element(out, i) - bound.exact), bound.error())
               << name_of(compression) << " " << m << "x" << n << "x" << k << " element " << i;
         }
@@ -154,13 +187,13 @@ TEST_P(CompressedKernels, ProductsStayWithinTheirRounding) {
   }
 }
 
-// The blocks of many rows: more than 1,024 rows of weights.
+// The blocks of many rows: more than 2,048 rows of weights, which is the larger of both devices'.
 TEST_P(CompressedKernels, ManyRowsOfManyWeights) {
-  const int64_t m = 10, n = 1100, k = 32;
+  const int64_t m = 10, n = 2100, k = 32;
   for (const Compression compression : {Compression::bf16, Compression::int8}) {
     const Compressed c(backend(), weights(n, k), compression);
     const Array x = Array::random({m, k}, DType::f32, 3), out({m, n}, DType::f32);
-    backend().compressed_product(x, c.matrix, out);
+    product(x, c.matrix, out);
     for (int64_t i = 0; i < m * n; ++i) {
       const Bound bound(c, x, i / n, i % n, false);
       ASSERT_LE(std::fabs(element(out, i) - bound.exact), bound.error()) << i;
@@ -175,7 +208,7 @@ TEST_P(CompressedKernels, SameBitsAloneInABatchAndWithAnyNumberOfThreads) {
     const Compressed c(backend(), weights(n, k), compression);
     const Array x = Array::random({8, k}, DType::f32, 4), together({8, n}, DType::f32);
     cpu::set_threads(1);
-    backend().compressed_product(x, c.matrix, together);
+    product(x, c.matrix, together);
     for (const int threads : {1, 2, 5}) {
       cpu::set_threads(threads);
       for (int64_t row = 0; row < 8; ++row) {
@@ -183,7 +216,7 @@ TEST_P(CompressedKernels, SameBitsAloneInABatchAndWithAnyNumberOfThreads) {
         one.shape[0] = 1;
         one.data = one.as<float>() + row * k;
         const Array alone({1, n}, DType::f32);
-        backend().compressed_product(one, c.matrix, alone);
+        product(one, c.matrix, alone);
         for (int64_t j = 0; j < n; ++j)
           ASSERT_EQ(element(alone, j), element(together, row * n + j)) << row << " " << j;
       }
@@ -199,13 +232,19 @@ TEST_P(CompressedKernels, WhatIsNotFiniteStaysSo) {
       Array x = Array::random({2, 64}, DType::f32, 6);
       x.set(64 + 40, bad);
       const Array out({2, 20}, DType::f32);
-      backend().compressed_product(x, c.matrix, out);
+      product(x, c.matrix, out);
       for (int64_t i = 0; i < 40; ++i) EXPECT_EQ(std::isfinite(element(out, i)), i < 20) << i;
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Isa, CompressedKernels, kEveryIsa, isa_name);
+std::string kernels_name(const ::testing::TestParamInfo<Kernels>& info) {
+  return info.param ? std::string(cpu::name_of(*info.param)) : "cuda";
+}
+
+INSTANTIATE_TEST_SUITE_P(Isa, CompressedKernels,
+                         ::testing::Values(cpu::Isa::avx2, cpu::Isa::avx512, Kernels()),
+                         kernels_name);
 
 }  // namespace
 }  // namespace tapir

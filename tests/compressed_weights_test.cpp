@@ -5,6 +5,7 @@
 #include "autograd/ops.h"
 #include "nn/compressed_weight.h"
 #include "nn/generate.h"
+#include "tests/support/cuda_device.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/tiny_models.h"
 
@@ -28,7 +29,7 @@ TransformerLM random_model(const TransformerConfig& config) {
 }
 
 // A model with compressed weights is the model whose weights were rounded.
-TEST(CompressWeights, EqualsAModelWithRoundedWeights) {
+void expect_equal_to_rounded(Device device) {
   for (const bool tied : {false, true}) {
     TransformerConfig config = wide_config();
     config.tie_embeddings = tied;
@@ -37,12 +38,13 @@ TEST(CompressWeights, EqualsAModelWithRoundedWeights) {
     for (const NamedTensor& p : rounded.named_parameters()) {
       if (p.tensor.rank() == 2) Tensor(p.tensor).copy_(to(to(p.tensor, DType::bf16), DType::f32));
     }
+    model.to(device);
     compress_weights(model, Compression::bf16);
     EXPECT_EQ(model.lm_head.compressed == model.token_embeddings.compressed, tied);
     Generator generator(4);
     for (const int64_t batch : {1, 3}) {
       const Tensor ids = random_ids({batch, 5}, config.vocab_size, generator);
-      const std::vector<double> actual = model(ids).to_vector(),
+      const std::vector<double> actual = model(to(ids, device)).to_vector(),
                                 expected = rounded(ids).to_vector();
       for (size_t i = 0; i < actual.size(); ++i)
         EXPECT_NEAR(actual[i], expected[i], 1e-4 * (1 + std::fabs(expected[i])));
@@ -50,8 +52,31 @@ TEST(CompressWeights, EqualsAModelWithRoundedWeights) {
   }
 }
 
-TEST(CompressWeights, GeneratesTheSameWithAndWithoutCache) {
+TEST(CompressWeights, EqualsAModelWithRoundedWeights) {
+  expect_equal_to_rounded(kCpu);
+}
+
+using CompressWeightsOnCuda = CudaTest;
+
+TEST_F(CompressWeightsOnCuda, EqualsAModelWithRoundedWeights) {
+  expect_equal_to_rounded(kCuda);
+}
+
+TEST_F(CompressWeightsOnCuda, InputsMustBeThereToo) {
   TransformerLM model = random_model(wide_config());
+  model.to(kCuda);
+  compress_weights(model, Compression::int8);
+  expect_error(
+      [&] {
+        model.token_embeddings(Tensor::zeros({1, 2}, DType::i32));
+      },
+      {"weights", "on cpu", "on cuda", "to()"});
+  expect_error([&] { model.lm_head(Tensor::ones({2, 32})); }, {"weights", "on cpu", "on cuda"});
+}
+
+void expect_same_with_and_without_cache(Device device) {
+  TransformerLM model = random_model(wide_config());
+  model.to(device);
   compress_weights(model, Compression::int8);
   GenerateOptions options;
   options.max_new_tokens = 6;
@@ -59,6 +84,14 @@ TEST(CompressWeights, GeneratesTheSameWithAndWithoutCache) {
   const Generation cached = generate(model, prompts, options);
   options.use_cache = false;
   EXPECT_EQ(generate(model, prompts, options).ids, cached.ids);
+}
+
+TEST(CompressWeights, GeneratesTheSameWithAndWithoutCache) {
+  expect_same_with_and_without_cache(kCpu);
+}
+
+TEST_F(CompressWeightsOnCuda, GeneratesTheSameWithAndWithoutCache) {
+  expect_same_with_and_without_cache(kCuda);
 }
 
 TEST(CompressWeights, TakesFewerBytes) {

@@ -8,6 +8,7 @@
 #include "autograd/gradcheck.h"
 #include "autograd/op_cases.h"
 #include "autograd/ops.h"
+#include "backends/matmul_precision.h"
 #include "backends/random.h"
 #include "nn/transformer.h"
 #include "optim/adamw.h"
@@ -184,6 +185,26 @@ TEST_F(CudaTest, ReducesLongRowsAndColumns) {
   }
 }
 
+// Products in TF32 keep 11 bits of both operands, and are made only where that is asked for.
+TEST_F(CudaTest, MediumPrecisionMultipliesInTf32) {
+  const Tensor a = normal({9, 40}), b = normal({40, 7}, DType::f32, 4);
+  const auto product = [&](MatmulPrecision precision) {
+    set_matmul_precision(precision);
+    const Tensor result = matmul(to(a, kCuda), to(b, kCuda));
+    set_matmul_precision(MatmulPrecision::highest);
+    return result.to_vector();
+  };
+  const std::vector<double> f32 = product(MatmulPrecision::highest);
+  EXPECT_EQ(product(MatmulPrecision::high), f32);
+  const std::vector<double> tf32 = product(MatmulPrecision::medium);
+  EXPECT_NE(tf32, f32);
+  const std::vector<double> magnitudes = matmul(abs(a), abs(b)).to_vector();
+  // A unit of the eleventh bit in each operand, which may be rounded or cut off, and some rounding
+  // of sums.
+  for (size_t i = 0; i < f32.size(); ++i)
+    EXPECT_LE(std::fabs(tf32[i] - f32[i]), 1.01 * 2 * 0x1p-10 * magnitudes[i]) << i;
+}
+
 TEST_F(CudaTest, FindsIdsOutOfRange) {
   const std::vector<int32_t> ids = {0, 4, 5, -1, 9};
   const Tensor x = Tensor::from(std::span(ids), {5}, kCuda);
@@ -296,6 +317,34 @@ TEST_F(CudaTest, AttentionOnTensorCoresAgreesInBf16) {
 
 TEST_F(CudaTest, AttentionOnTensorCoresAgreesInF16) {
   expect_same_attention(DType::f16);
+}
+
+// Without tensor cores a block has 64 columns of the result, in f64 32: wider heads take rounds.
+TEST_F(CudaTest, WideMaskedAttentionAgrees) {
+  std::vector<double> keep(9 * 70);
+  for (size_t i = 0; i < keep.size(); ++i)
+    keep[i] = i % 7 != 2 && i >= 70;  // the first sees nothing
+  const Tensor mask = Tensor::from(keep, {9, 70}, DType::boolean);
+  for (const auto& [dtype, tolerance] :
+       {std::pair{DType::f64, 1e-12}, std::pair{DType::f32, 1e-5}, std::pair{DType::bf16, 0.02}}) {
+    SCOPED_TRACE(name_of(dtype));
+    const auto attend_on = [&](Device device) {
+      AttentionArguments arguments;
+      arguments.causal = true;
+      arguments.mask = to(mask, device);
+      const auto input = [&, type = dtype](int64_t heads, int64_t length, int64_t width) {
+        const uint64_t seed = static_cast<uint64_t>(width);
+        return to(to(normal({1, heads, length, width}, DType::f64, seed), type), device)
+            .set_requires_grad();
+      };
+      return run(
+          [&](const std::vector<Tensor>& in) {
+            return scaled_dot_product_attention(in[0], in[1], in[2], arguments);
+          },
+          {input(2, 9, 70), input(1, 70, 70), input(1, 70, 131)});
+    };
+    expect_close(attend_on(kCuda), attend_on(kCpu), tolerance);
+  }
 }
 
 nn::TransformerConfig small_model() {

@@ -61,6 +61,18 @@ TEST_F(CudaTest, AWholeStepRunsAsOneUnit) {
             weights_after_training([](auto work) { work(); }));
 }
 
+TEST_F(CudaTest, ASteadyStepAsksTheDriverForNoMemory) {
+  if (std::getenv("TAPIR_CUDA_NO_RECYCLING") != nullptr)
+    GTEST_SKIP() << "recycling is switched off";
+  std::vector<int64_t> requests;
+  weights_after_training([&](auto work) {
+    cuda().run_as_one(work);
+    requests.push_back(cuda().allocator().stats().system_allocations);
+  });
+  EXPECT_EQ(requests[2], requests[1]);
+  EXPECT_EQ(requests[3], requests[1]);
+}
+
 TEST_F(CudaTest, UnitsMayDiffer) {
   Tensor x = Tensor::ones({5}, DType::f32, kCuda);
   cuda().run_as_one([&] { x = x * 3.0; });
@@ -120,6 +132,67 @@ TEST_F(ProgramOnCuda, TrainsAsOnTheCpu) {
   // Both compute in f32; rounding differs, and 37 steps amplify it.
   for (size_t i = 0; i < cpu.size(); ++i)
     EXPECT_NEAR(cuda[i], cpu[i], 1e-3 * std::fabs(cpu[i])) << i;
+}
+
+TEST_F(ProgramOnCuda, AutoTrainsInBf16AsOnTheCpu) {
+  TemporaryFolder folder;
+  const std::string data = folder.write("text.txt", small_text());
+  const auto train = [&](const char* device, const char* precision) {
+    const std::filesystem::path run = folder / device;
+    const ProcessResult result =
+        run_tapir(tiny_train(data, run, {"--device", device, "--precision", precision}));
+    EXPECT_EQ(result.status, 0) << result.err;
+    expect_contains(read_text(run / "config.toml"), {"precision = \"bf16\""});
+    expect_contains(read_text(run / "checkpoints/last/model.safetensors"), {"\"BF16\""});
+    return measured(run);
+  };
+  const std::vector<double> cuda = train("cuda", "auto"), cpu = train("cpu", "bf16");
+  ASSERT_EQ(cuda.size(), 2 * 12u);
+  ASSERT_EQ(cpu.size(), cuda.size());
+  // Means over 64 tokens of logits that are off by up to 2^-8 of the largest, in either direction;
+  // the norm of the gradient is a sum of numbers rounded alike.
+  for (size_t i = 0; i < cpu.size(); ++i) EXPECT_NEAR(cuda[i], cpu[i], 0.02 * cpu[i]) << i;
+}
+
+// The probabilities of the tokens that a model writes with weights of fewer bits.
+std::vector<double> generated(const std::string& run, const char* weights, const char* device) {
+  const ProcessResult result =
+      run_tapir({"generate", run, "--prompt", "The cat", "--tokens", "5", "--temperature", "0",
+                 "--logprobs", "--weights", weights, "--device", device, "--threads", "1"});
+  EXPECT_EQ(result.status, 0) << result.err;
+  std::vector<double> values;
+  for (const nlohmann::json& line : json_lines(result.out)) {
+    values.push_back(line.at("id"));
+    values.push_back(line.at("probability"));
+  }
+  return values;
+}
+
+TEST_F(ProgramOnCuda, GeneratesWithWeightsOfFewerBitsAsOnTheCpu) {
+  TemporaryFolder folder;
+  const std::string data = folder.write("text.txt", small_text());
+  const ProcessResult trained =
+      run_tapir(tiny_train(data, folder / "run", {"--device", "cpu", "--d-model", "32"}));
+  ASSERT_EQ(trained.status, 0) << trained.err;
+  for (const char* weights : {"bf16", "int8"}) {
+    const std::vector<double> cpu = generated(folder / "run", weights, "cpu");
+    const std::vector<double> cuda = generated(folder / "run", weights, "cuda");
+    ASSERT_EQ(cpu.size(), 2 * 5u);
+    ASSERT_EQ(cuda.size(), cpu.size());
+    // Both sum in f32, in different orders, and the CPU rounds activations to 16 bits for int8.
+    for (size_t i = 0; i < cpu.size(); ++i) EXPECT_NEAR(cuda[i], cpu[i], 1e-4 * cpu[i]) << i;
+  }
+}
+
+// Before it starts, with the numbers: the activations of ten million sequences fit no card.
+TEST_F(ProgramOnCuda, ARunThatTheGpuCannotHoldIsRefusedWithAdvice) {
+  TemporaryFolder folder;
+  const std::string data = folder.write("text.txt", small_text());
+  const ProcessResult result = run_tapir(tiny_train(
+      data, folder / "run", {"--device", "cuda", "--batch", "10000000", "--accumulate", "9"}));
+  expect_failure(result, 1,
+                 {"train: this run would take about", "of the GPU's memory, but",
+                  "are available; --batch ", " --accumulate ", "as much per step"});
 }
 
 TEST_F(ProgramOnCuda, ALossThatIsNotFiniteIsExplainedFromItsStep) {

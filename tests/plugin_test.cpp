@@ -76,8 +76,10 @@ TEST(Plugin, SaysWhatIsWrongWithTheDevice) {
   EXPECT_THAT(reason_of_device("broken"), HasSubstr("the NVIDIA driver answers: "));
   EXPECT_THAT(reason_of_device("silent"), HasSubstr("does not describe its GPU"));
   EXPECT_THAT(reason_of_device("old"), HasSubstr("compute capability 7.0, and 8.0 is needed"));
-  EXPECT_THAT(reason_of_device("no cublas"),
-              HasSubstr("cublasCreate failed with cuBLAS status 1; the process cannot go on"));
+  EXPECT_THAT(
+      reason_of_device("no cublas"),
+      HasSubstr("cublasCreate failed with CUBLAS_STATUS_NOT_INITIALIZED: a simulated failure; the "
+                "process cannot go on"));
 }
 
 TEST(Plugin, ALibraryOfAnotherBuildIsRefused) {
@@ -86,7 +88,7 @@ TEST(Plugin, ALibraryOfAnotherBuildIsRefused) {
   const auto open = reinterpret_cast<OpenBackend>(dlsym(library, kPluginEntry));
   ASSERT_NE(open, nullptr);
   std::string reason;
-  EXPECT_EQ(open(kPluginVersion + 1, &reason), nullptr);
+  EXPECT_EQ(open(kPluginVersion + 1, &reason, &shared_matmul_precision()), nullptr);
   EXPECT_THAT(reason, HasSubstr("of another build"));
 }
 

@@ -119,7 +119,8 @@ int train(TrainRequest& request, const Flags& flags) {
   const Dataset data =
       load_dataset(config, checkpoint.empty() ? nullptr : load_checkpoint_tokenizer(checkpoint));
   print_notes(data.notes);
-  require_memory(config, data.tokenizer->vocab_size(), data.memory_bytes(), memory_available());
+  const int64_t vocab_size = data.tokenizer->vocab_size();
+  require_memory(config, vocab_size, data.memory_bytes(), device);
   Trainer trainer(config, data, device);
   std::vector<int32_t> end_tokens;
   if (!checkpoint.empty()) {
@@ -131,12 +132,14 @@ int train(TrainRequest& request, const Flags& flags) {
     report_resumed(checkpoint, trainer, !passed_over.empty());
   }
   const double seconds_per_step = trainer.time_one_step();
-  write_output_if_read(summary({.config = config,
-                                .data = data,
-                                .device = describe_device(config.training, device),
-                                .precision = precision.about,
-                                .first_step = trainer.state().step,
-                                .seconds_per_step = seconds_per_step}));
+  write_output_if_read(
+      summary({.config = config,
+               .data = data,
+               .memory = forecast_memory(config, vocab_size, data.memory_bytes(), device),
+               .device = describe_device(config.training, device),
+               .precision = precision.about,
+               .first_step = trainer.state().step,
+               .seconds_per_step = seconds_per_step}));
   warn_of_slow_blas();
   if (request.dry_run) return 0;
 

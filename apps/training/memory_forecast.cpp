@@ -1,9 +1,12 @@
 #include "apps/training/memory_forecast.h"
 
-#include <algorithm>
+#include <functional>
+#include <optional>
 
 #include "apps/cli/quantity.h"
+#include "apps/machine.h"
 #include "backends/cpu/cpu_features.h"
+#include "backends/registry.h"
 
 namespace tapir::app {
 namespace {
@@ -29,7 +32,7 @@ double block_elements(const nn::TransformerConfig& c) {
   return attention + feed_forward + masks;
 }
 
-double activation_bytes(const RunConfig& config, const nn::TransformerConfig& c) {
+double activation_bytes(const RunConfig& config, const nn::TransformerConfig& c, Device device) {
   const auto tokens = static_cast<double>(config.training.batch * c.max_seq_len);
   const auto layers = static_cast<double>(c.n_layers);
   const auto width = static_cast<double>(c.d_model);
@@ -39,19 +42,19 @@ double activation_bytes(const RunConfig& config, const nn::TransformerConfig& c)
   // Logits and their gradient, and the temporaries of a layer, which kernels keep in f32.
   const auto vocabulary = static_cast<double>(c.vocab_size);
   double bytes = tokens * ((blocks + 2 * vocabulary) * number_bytes(config) + 4 * width * kFloat);
-  // Without AMX, products of bf16 are those of f32 copies; the largest is that of the output layer.
-  if (number_bytes(config) < kFloat && cpu::chosen_isa() != cpu::Isa::amx)
+  // On a CPU without AMX, products of bf16 are those of f32 copies; the largest is that of the
+  // output layer.
+  const bool copies = device == kCpu && cpu::chosen_isa() != cpu::Isa::amx;
+  if (number_bytes(config) < kFloat && copies)
     bytes += (tokens * (width + vocabulary) + width * vocabulary) * kFloat;
   return bytes;
 }
 
 // Flags that bring the forecast below `available`, or "" if none of these do.
-std::string advice(const RunConfig& config, int64_t vocab_size, int64_t data_bytes,
-                   double available) {
+std::string advice(const RunConfig& config, double available,
+                   const std::function<double(const RunConfig&)>& forecast) {
   RunConfig smaller = config;
-  const auto fits = [&] {
-    return forecast_memory(smaller, vocab_size, data_bytes).total() <= available;
-  };
+  const auto fits = [&] { return forecast(smaller) <= available; };
   const int64_t rows = config.training.batch * config.training.accumulate;
   while (smaller.training.batch > 1) {
     smaller.training.batch /= 2;
@@ -59,20 +62,21 @@ std::string advice(const RunConfig& config, int64_t vocab_size, int64_t data_byt
     if (fits()) {
       return fmt::format("--batch {} --accumulate {} trains on as much per step and takes {}",
                          smaller.training.batch, smaller.training.accumulate,
-                         format_bytes(forecast_memory(smaller, vocab_size, data_bytes).total()));
+                         format_bytes(forecast(smaller)));
     }
   }
   smaller.training.checkpoint_activations = true;
   if (fits()) {
     return fmt::format("--batch 1 --accumulate {} --checkpoint-activations takes {}", rows,
-                       format_bytes(forecast_memory(smaller, vocab_size, data_bytes).total()));
+                       format_bytes(forecast(smaller)));
   }
   return "even one sequence at a time is too much; use a smaller --d-model, --layers or --context";
 }
 
 }  // namespace
 
-MemoryForecast forecast_memory(const RunConfig& config, int64_t vocab_size, int64_t data_bytes) {
+MemoryForecast forecast_memory(const RunConfig& config, int64_t vocab_size, int64_t data_bytes,
+                               Device device) {
   const nn::TransformerConfig c = config.model.transformer(vocab_size);
   const auto count = static_cast<double>(c.parameter_count());
   const double weights = count * number_bytes(config);
@@ -81,17 +85,21 @@ MemoryForecast forecast_memory(const RunConfig& config, int64_t vocab_size, int6
   return {.weights = weights,
           .gradients = weights,
           .optimizer = kept * count * kFloat,
-          .activations = activation_bytes(config, c),
-          .data = static_cast<double>(data_bytes)};
+          .activations = activation_bytes(config, c, device),
+          .data = device == kCpu ? static_cast<double>(data_bytes) : 0.0};
 }
 
 void require_memory(const RunConfig& config, int64_t vocab_size, int64_t data_bytes,
-                    int64_t available) {
-  const double total = forecast_memory(config, vocab_size, data_bytes).total();
-  require(total <= static_cast<double>(available), "train",
-          "this run would take about {} of memory, but {} are available; {}", format_bytes(total),
-          format_bytes(static_cast<double>(available)),
-          advice(config, vocab_size, data_bytes, static_cast<double>(available)));
+                    Device device) {
+  const auto forecast = [&](const RunConfig& wish) {
+    return forecast_memory(wish, vocab_size, data_bytes, device).total();
+  };
+  const std::optional<int64_t> on_device = backend(device).allocator().available();
+  const auto available = static_cast<double>(on_device ? *on_device : memory_available());
+  require(forecast(config) <= available, "train",
+          "this run would take about {} of {}memory, but {} are available; {}",
+          format_bytes(forecast(config)), on_device ? "the GPU's " : "", format_bytes(available),
+          advice(config, available, forecast));
 }
 
 }  // namespace tapir::app

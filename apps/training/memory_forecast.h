@@ -19,10 +19,12 @@ struct MemoryForecast {
   double total() const { return weights + gradients + optimizer + activations + data; }
 };
 
-MemoryForecast forecast_memory(const RunConfig& config, int64_t vocab_size, int64_t data_bytes);
+// Of the device's own memory, where it has such: the text of `data_bytes` is in the machine's.
+MemoryForecast forecast_memory(const RunConfig& config, int64_t vocab_size, int64_t data_bytes,
+                               Device device);
 
-// Throws an Error if the forecast exceeds `available` bytes, with the flags that would help most.
-void require_memory(const RunConfig& config, int64_t vocab_size, int64_t data_bytes,
-                    int64_t available);
+// Throws an Error if the forecast exceeds what the device or the machine has left, with the flags
+// that would help most.
+void require_memory(const RunConfig& config, int64_t vocab_size, int64_t data_bytes, Device device);
 
 }  // namespace tapir::app

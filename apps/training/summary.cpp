@@ -59,8 +59,7 @@ std::string summary(const SummaryFacts& facts) {
   std::string text = line("model", model_line(config, transformer));
   text += line("data", data_line(facts.data));
   text += line("steps", steps_line(config, facts.data.train.size()));
-  text +=
-      line("memory", memory_line(forecast_memory(config, vocab_size, facts.data.memory_bytes())));
+  text += line("memory", memory_line(facts.memory));
   text += line("device", facts.device);
   text += line("precision", facts.precision);
   if (facts.seconds_per_step > 0) {

@@ -11,6 +11,7 @@ namespace tapir::app {
 struct SummaryFacts {
   const RunConfig& config;
   const Dataset& data;
+  MemoryForecast memory;
   std::string device;
   std::string precision;
   int64_t first_step = 0;

@@ -110,6 +110,14 @@ void StreamAllocator::reset_peak() {
   stats_.peak_bytes = stats_.bytes_in_use;
 }
 
+// Free blocks of other sizes would be given back before a request fails.
+std::optional<int64_t> StreamAllocator::available() const {
+  size_t free_bytes = 0, total = 0;
+  check(cudaMemGetInfo(&free_bytes, &total), "cudaMemGetInfo");
+  std::lock_guard lock(mutex_);
+  return static_cast<int64_t>(free_bytes) + stats_.bytes_reserved - stats_.bytes_in_use;
+}
+
 void StreamAllocator::release_free_blocks() noexcept {
   if (holding_) return;
   for (auto& [size, blocks] : free_blocks_) {

@@ -22,6 +22,7 @@ class StreamAllocator final : public Allocator {
   void deallocate(void* block, size_t bytes) noexcept override;
   Stats stats() const override;
   void reset_peak() override;
+  std::optional<int64_t> available() const override;
 
   // Between the two, nothing goes back to the driver: work that was asked for has not begun.
   void hold();

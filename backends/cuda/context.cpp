@@ -60,7 +60,7 @@ void open_libraries(Context& c, size_t device_bytes) {
   // A workspace of our own: cuBLAS allocates nothing later, and results repeat bit for bit.
   check(cublasSetWorkspace(c.cublas, c.allocator.allocate(workspace_bytes), workspace_bytes),
         "cublasSetWorkspace");
-  // No TF32, and sums of 16-bit products stay in f32.
+  // No TF32 where a product does not ask for it, and sums of 16-bit products stay in f32.
   check(cublasSetMathMode(
             c.cublas, static_cast<cublasMath_t>(CUBLAS_DEFAULT_MATH |
                                                 CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION)),
@@ -77,18 +77,18 @@ void check(cudaError_t status, const char* call) {
 
 void check(cublasStatus_t status, const char* call) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
-  fail("cuda", "{} failed with cuBLAS status {}; the process cannot go on with this device", call,
-       static_cast<int>(status));
+  fail("cuda", "{} failed with {}: {}; the process cannot go on with this device", call,
+       cublasGetStatusName(status), cublasGetStatusString(status));
 }
 
-bool open_context(std::string* reason) {
+bool open_context(const std::atomic<MatmulPrecision>& precision, std::string* reason) {
   if (instance != nullptr) return true;
   cudaDeviceProp properties{};
   *reason = find_device(&properties);
   if (!reason->empty()) return false;
   // Memory checkers see more when every request goes to the driver.
   const bool recycle = std::getenv("TAPIR_CUDA_NO_RECYCLING") == nullptr;
-  auto opened = std::make_unique<Context>(recycle);
+  auto opened = std::make_unique<Context>(recycle, precision);
   opened->processors = properties.multiProcessorCount;
   opened->description = describe(properties);
   try {

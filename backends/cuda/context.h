@@ -7,6 +7,7 @@
 #include <cuda_runtime_api.h>
 
 #include "backends/cuda/allocator.h"
+#include "backends/matmul_precision.h"
 
 namespace tapir::cuda {
 
@@ -16,17 +17,19 @@ void check(cublasStatus_t status, const char* call);
 
 // All work goes to one stream, so it runs in the order in which the host asks for it.
 struct Context {
-  explicit Context(bool recycle) : allocator(recycle) {}
+  Context(bool recycle, const std::atomic<MatmulPrecision>& asked)
+      : matmul_precision(asked), allocator(recycle) {}
 
   cudaStream_t stream = nullptr;
   cublasHandle_t cublas = nullptr;
-  int processors = 1;  // streaming multiprocessors
+  const std::atomic<MatmulPrecision>& matmul_precision;  // the process's
+  int processors = 1;                                    // streaming multiprocessors
   std::string description;
   StreamAllocator allocator;
 };
 
 // Opens device 0. Returns false with the reason when there is none that works.
-bool open_context(std::string* reason);
+bool open_context(const std::atomic<MatmulPrecision>& precision, std::string* reason);
 Context& context();
 
 // Device memory for the length of a scope. Kernels that were launched before its end may still use

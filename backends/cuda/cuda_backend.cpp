@@ -43,14 +43,14 @@ void CudaBackend::copy_to_host(const void* device, void* host, size_t bytes) con
 }  // namespace tapir::cuda
 
 extern "C" __attribute__((visibility("default"))) const tapir::Backend* tapir_open_backend(
-    int version, std::string* reason) {
+    int version, std::string* reason, const std::atomic<tapir::MatmulPrecision>* precision) {
   if (version != tapir::kPluginVersion) {
     *reason =
         fmt::format("the CUDA library is of another build (interface {}, not {}); reinstall it",
                     tapir::kPluginVersion, version);
     return nullptr;
   }
-  if (!tapir::cuda::open_context(reason)) return nullptr;
+  if (!tapir::cuda::open_context(*precision, reason)) return nullptr;
   static const tapir::cuda::CudaBackend backend;
   return &backend;
 }

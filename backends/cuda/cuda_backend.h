@@ -36,6 +36,9 @@ class CudaBackend final : public Backend {
   void embedding(ConstView weight, ConstView ids, View out) const override;
   void embedding_backward(ConstView grad, ConstView ids, View dweight) const override;
   void matmul(ConstView a, ConstView b, View out) const override;
+  void compress(ConstView x, const CompressedMatrix& out) const override;
+  void compressed_rows(const CompressedMatrix& w, ConstView ids, View out) const override;
+  void compressed_product(ConstView x, const CompressedMatrix& w, View out) const override;
   void softmax(ConstView x, bool log, View out) const override;
   void softmax_backward(ConstView grad, ConstView out, bool log, View dx) const override;
   void cross_entropy(ConstView logits, ConstView targets, int64_t ignore_index, View losses,

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "backends/compressed_matrix.h"
 #include "backends/cuda/compiler.h"
 #include "backends/cuda/context.h"
 #include "backends/cuda/cuda_backend.h"

@@ -34,6 +34,14 @@ cudaDataType type_of(DType dtype) {
   }
 }
 
+// What products are summed in, and whether f32 may be rounded to TF32 before.
+cublasComputeType_t compute_type(DType dtype) {
+  if (dtype == DType::f64) return CUBLAS_COMPUTE_64F;
+  if (dtype == DType::f32 && context().matmul_precision == MatmulPrecision::medium)
+    return CUBLAS_COMPUTE_32F_FAST_TF32;
+  return CUBLAS_COMPUTE_32F;
+}
+
 Shape leading(const Shape& shape) {
   Shape result = shape;
   result.erase(result.rank() - 1);
@@ -70,14 +78,13 @@ void CudaBackend::matmul(ConstView a, ConstView b, View out) const {
   for (int64_t first = 0; first < walk.count; first += batches) {
     int64_t at[3];
     walk.locate(first, at);
-    check(
-        cublasGemmStridedBatchedEx(
-            context().cublas, right.operation, left.operation, columns, rows,
-            static_cast<int>(a.size(-1)), one, advance(b.data, at[2], b.dtype), type, right.ld,
-            step(2), advance(a.data, at[1], a.dtype), type, left.ld, step(1), zero,
-            advance(out.data, at[0], out.dtype), type, columns, step(0), static_cast<int>(batches),
-            wide ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
-        "cublasGemmStridedBatchedEx");
+    check(cublasGemmStridedBatchedEx(
+              context().cublas, right.operation, left.operation, columns, rows,
+              static_cast<int>(a.size(-1)), one, advance(b.data, at[2], b.dtype), type, right.ld,
+              step(2), advance(a.data, at[1], a.dtype), type, left.ld, step(1), zero,
+              advance(out.data, at[0], out.dtype), type, operand_of(out).ld, step(0),
+              static_cast<int>(batches), compute_type(a.dtype), CUBLAS_GEMM_DEFAULT),
+          "cublasGemmStridedBatchedEx");
   }
 }
 

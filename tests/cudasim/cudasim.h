@@ -139,6 +139,9 @@ inline int __ffs(unsigned bits) {
 inline float __uint_as_float(unsigned bits) {
   return std::bit_cast<float>(bits);
 }
+inline unsigned __float_as_uint(float value) {
+  return std::bit_cast<unsigned>(value);
+}
 
 // The C++ twins of the PTX wrappers in backends/cuda/device.h. Layouts: PTX ISA, "Matrix
 // fragments for mma.m16n8k16" and "ldmatrix".

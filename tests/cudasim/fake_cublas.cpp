@@ -1,5 +1,7 @@
 // The cuBLAS functions that the backend uses, as checked loops. They accept less than cuBLAS does,
 // so that what passes here passes there: operands of one type, and buffers that hold them.
+#include <bit>
+
 #include <cublas_v2.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -66,6 +68,12 @@ void write(const Matrix& m, int64_t i, double value) {
   }
 }
 
+// What TF32 keeps of an f32: 11 of 24 bits, rounded.
+double to_tf32(double value) {
+  const auto bits = std::bit_cast<uint32_t>(static_cast<float>(value));
+  return std::bit_cast<float>((bits + 0x1000u) & ~0x1fffu);
+}
+
 bool fits(const Matrix& m, int batches) {
   if (m.ld < m.rows || m.ld < 1) return false;
   const auto last = static_cast<size_t>(m.stride * (batches - 1) + m.ld * (m.columns - 1) + m.rows);
@@ -75,7 +83,7 @@ bool fits(const Matrix& m, int batches) {
 
 // Sums in f64: the reference that kernels of any order of summation come close to.
 void multiply(const Matrix& a, bool transpose_a, const Matrix& b, bool transpose_b, const Matrix& c,
-              int64_t inner, int batches, double alpha, double beta) {
+              int64_t inner, int batches, double alpha, double beta, bool tf32) {
   for (int batch = 0; batch < batches; ++batch) {
     for (int64_t j = 0; j < c.columns; ++j) {
       for (int64_t i = 0; i < c.rows; ++i) {
@@ -83,7 +91,8 @@ void multiply(const Matrix& a, bool transpose_a, const Matrix& b, bool transpose
         for (int64_t k = 0; k < inner; ++k) {
           const int64_t at_a = batch * a.stride + (transpose_a ? k + i * a.ld : i + k * a.ld);
           const int64_t at_b = batch * b.stride + (transpose_b ? j + k * b.ld : k + j * b.ld);
-          sum += read(a, at_a) * read(b, at_b);
+          const double x = read(a, at_a), y = read(b, at_b);
+          sum += tf32 ? to_tf32(x) * to_tf32(y) : x * y;
         }
         const int64_t at_c = batch * c.stride + i + j * c.ld;
         const double old = beta == 0 ? 0 : beta * read(c, at_c);  // beta 0 does not read c
@@ -118,6 +127,15 @@ cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t, void* workspace, size_t byt
              : CUBLAS_STATUS_INVALID_VALUE;
 }
 
+const char* cublasGetStatusName(cublasStatus_t status) {
+  return status == CUBLAS_STATUS_NOT_INITIALIZED ? "CUBLAS_STATUS_NOT_INITIALIZED"
+                                                 : "CUBLAS_STATUS";
+}
+
+const char* cublasGetStatusString(cublasStatus_t) {
+  return "a simulated failure";
+}
+
 cublasStatus_t cublasGetVersion_v2(cublasHandle_t, int* version) {
   *version = CUBLAS_VERSION;
   return CUBLAS_STATUS_SUCCESS;
@@ -133,8 +151,9 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
                                           cublasComputeType_t compute, cublasGemmAlgo_t) {
   if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
   const bool wide = type_a == CUDA_R_64F;
+  const bool tf32 = type_a == CUDA_R_32F && compute == CUBLAS_COMPUTE_32F_FAST_TF32;
   if (size_of(type_a) == 0 || type_b != type_a || type_c != type_a ||
-      compute != (wide ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F)) {
+      (!tf32 && compute != (wide ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F))) {
     return CUBLAS_STATUS_NOT_SUPPORTED;
   }
   if (m < 1 || n < 1 || k < 1 || batches < 1) return CUBLAS_STATUS_INVALID_VALUE;
@@ -151,7 +170,7 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
       wide ? *static_cast<const double*>(alpha) : *static_cast<const float*>(alpha);
   const double keep = wide ? *static_cast<const double*>(beta) : *static_cast<const float*>(beta);
   const cudaError_t queued = cudasim::enqueue_work(reinterpret_cast<Handle*>(handle)->stream, [=] {
-    multiply(first, trans_a, second, trans_b, out, k, batches, scale, keep);
+    multiply(first, trans_a, second, trans_b, out, k, batches, scale, keep, tf32);
   });
   return queued == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
 }
