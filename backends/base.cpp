@@ -36,5 +36,11 @@ void Backend::compressed_rows(const CompressedMatrix&, ConstView, View) const {
 void Backend::compressed_product(ConstView, const CompressedMatrix&, View) const {
   fail_without_compression(*this);
 }
+void Backend::compressed_products(ConstView, std::span<const WeightProduct>) const {
+  fail_without_compression(*this);
+}
+bool Backend::draw_weights(ConstView, double, View, View) const {
+  fail("sampling", "{} does not draw tokens; copy the logits to the CPU", name_of(device()));
+}
 
 }  // namespace tapir

@@ -1,5 +1,6 @@
 #include "nn/compressed_weight.h"
 
+#include <limits>
 #include <map>
 #include <memory>
 
@@ -37,6 +38,14 @@ Shape with_last(Shape shape, int64_t size) {
   return shape;
 }
 
+// What takes the place of a weight that is compressed: a single NaN seen everywhere, so that its
+// memory is free and whoever reads it notices.
+Tensor placeholder_of(const Tensor& weight) {
+  const Tensor nan = Tensor::full({1, 1}, std::numeric_limits<double>::quiet_NaN(), weight.dtype(),
+                                  weight.device());
+  return expand(nan, weight.shape());
+}
+
 // Gives layers their compressed weights.
 class Compressor : public Visitor {
  public:
@@ -49,8 +58,10 @@ class Compressor : public Visitor {
   void run(Module& module) {
     if (auto* linear = dynamic_cast<Linear*>(&module)) {
       linear->compressed = compress(linear->weight);
+      linear->weight = placeholder_of(linear->weight);
     } else if (auto* embedding = dynamic_cast<Embedding*>(&module)) {
       embedding->compressed = compress(embedding->weight);
+      embedding->weight = placeholder_of(embedding->weight);
     }
     module.visit(*this);
   }
