@@ -51,7 +51,10 @@ class Compressor : public Visitor {
  public:
   explicit Compressor(Compression compression) : compression_(compression) {}
 
-  void parameter(std::string_view, Tensor&) override {}
+  // Gains and biases stay, in memory of their own: one of them would keep all of a mapped file.
+  void parameter(std::string_view, Tensor& tensor) override {
+    if (tensor.defined() && tensor.rank() == 1) tensor = clone(detach(tensor));
+  }
   void buffer(std::string_view, Tensor&) override {}
   void child(std::string_view, Module& module) override { run(module); }
 
