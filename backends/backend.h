@@ -23,6 +23,7 @@
 namespace tapir {
 
 struct CompressedMatrix;  // compressed_matrix.h
+struct WeightProduct;
 
 enum class ReduceOp : uint8_t { sum, max };
 enum class RandomKind : uint8_t { uniform, normal, truncated_normal };
@@ -124,6 +125,16 @@ class Backend {
   // out = x w^T: x [M, columns], out [M, rows]. For int8, the CPU rounds x to 16 bits for each
   // group when M is small.
   virtual void compressed_product(ConstView x, const CompressedMatrix& w, View out) const = 0;
+  // The same for several matrices at once. With few rows of x that is one task for all threads.
+  // Only of the CPU.
+  virtual void compressed_products(ConstView x, std::span<const WeightProduct> products) const;
+
+  // What tokens are drawn with: weights[i] = exp((logits[i] - largest logit) / temperature), within
+  // 2 units in the last place, or 0 below 1e-306; and sums[j] of every kDrawBlock of them. logits
+  // f32 or f64 [V], weights f64 [V], sums f64 [V / kDrawBlock, rounded up]; temperature > 0.
+  // Returns false, and leaves the outputs as they are, if a logit is not finite. Only of the CPU.
+  static constexpr int64_t kDrawBlock = 256;
+  virtual bool draw_weights(ConstView logits, double temperature, View weights, View sums) const;
 
   // Row-wise over the last axis. A row that is all -inf gives zeros (log: -inf).
   virtual void softmax(ConstView x, bool log, View out) const = 0;

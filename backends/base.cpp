@@ -1,3 +1,4 @@
+#include "backends/backend.h"
 #include "backends/device.h"
 #include "backends/dtype.h"
 
@@ -15,6 +16,13 @@ Device parse_device(std::string_view name) {
   if (name == "cpu") return kCpu;
   if (name == "cuda") return kCuda;
   fail("device", "unknown device '{}'; use cpu or cuda", name);
+}
+
+void Backend::compressed_products(ConstView, std::span<const WeightProduct>) const {
+  fail("weights", "{} multiplies one matrix at a time; use compressed_product", name_of(device()));
+}
+bool Backend::draw_weights(ConstView, double, View, View) const {
+  fail("sampling", "{} does not draw tokens; copy the logits to the CPU", name_of(device()));
 }
 
 }  // namespace tapir

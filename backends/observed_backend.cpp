@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "backends/compressed_matrix.h"
+
 namespace tapir {
 namespace {
 
@@ -154,6 +156,21 @@ void ObservedBackend::compressed_rows(const CompressedMatrix& w, ConstView ids, 
 void ObservedBackend::compressed_product(ConstView x, const CompressedMatrix& w, View out) const {
   observe("compressed_product", product_flops(x, out),
           [&] { inner_.compressed_product(x, w, out); });
+}
+
+void ObservedBackend::compressed_products(ConstView x,
+                                          std::span<const WeightProduct> products) const {
+  double flops = 0;
+  for (const WeightProduct& product : products) flops += product_flops(x, product.out);
+  observe("compressed_products", flops, [&] { inner_.compressed_products(x, products); });
+}
+
+bool ObservedBackend::draw_weights(ConstView logits, double temperature, View weights,
+                                   View sums) const {
+  bool finite = false;
+  observe("draw_weights", elements(weights),
+          [&] { finite = inner_.draw_weights(logits, temperature, weights, sums); });
+  return finite;
 }
 
 void ObservedBackend::softmax(ConstView x, bool log, View out) const {

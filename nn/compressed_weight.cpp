@@ -1,5 +1,6 @@
 #include "nn/compressed_weight.h"
 
+#include <limits>
 #include <map>
 #include <memory>
 
@@ -43,20 +44,33 @@ Shape with_last(Shape shape, int64_t size) {
   return shape;
 }
 
+// What takes the place of a weight that is compressed: a single NaN seen everywhere, so that its
+// memory is free and whoever reads it notices.
+Tensor placeholder_of(const Tensor& weight) {
+  const Tensor nan = Tensor::full({1, 1}, std::numeric_limits<double>::quiet_NaN(), weight.dtype(),
+                                  weight.device());
+  return expand(nan, weight.shape());
+}
+
 // Gives layers their compressed weights.
 class Compressor : public Visitor {
  public:
   explicit Compressor(Compression compression) : compression_(compression) {}
 
-  void parameter(std::string_view, Tensor&) override {}
+  // Gains and biases stay, in memory of their own: one of them would keep all of a mapped file.
+  void parameter(std::string_view, Tensor& tensor) override {
+    if (tensor.defined() && tensor.rank() == 1) tensor = clone(detach(tensor));
+  }
   void buffer(std::string_view, Tensor&) override {}
   void child(std::string_view, Module& module) override { run(module); }
 
   void run(Module& module) {
     if (auto* linear = dynamic_cast<Linear*>(&module)) {
       linear->compressed = compress(linear->weight);
+      linear->weight = placeholder_of(linear->weight);
     } else if (auto* embedding = dynamic_cast<Embedding*>(&module)) {
       embedding->compressed = compress(embedding->weight);
+      embedding->weight = placeholder_of(embedding->weight);
     }
     module.visit(*this);
   }

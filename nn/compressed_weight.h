@@ -21,6 +21,7 @@ class CompressedWeight {
   Tensor rows(const Tensor& ids) const;   // i32 [...] -> f32 [..., columns]
   Tensor product(const Tensor& x) const;  // x w^T: f32 [..., columns] -> [..., rows]
   int64_t bytes() const;
+  const CompressedMatrix& matrix() const { return matrix_; }  // for kernels
 
  private:
   CompressedMatrix matrix_;
@@ -32,8 +33,8 @@ std::optional<Compression> parse_weights(std::string_view name);
 
 // From now on every Linear and Embedding in `module` computes with a compressed copy of its weight;
 // tied weights share one. What else there is, such as norms and biases, stays as it is. The weights
-// themselves are kept and not read, so changing or training them has no effect: a pass that
-// records is an Error.
+// themselves are given up: where they were, NaN is seen everywhere, so a checkpoint of the module
+// is worth nothing, and a pass that records is an Error.
 void compress_weights(Module& module, Compression compression);
 
 }  // namespace tapir::nn

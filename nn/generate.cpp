@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "autograd/ops.h"
+#include "nn/token_step.h"
 
 namespace tapir::nn {
 namespace {
@@ -43,13 +44,17 @@ void check(const TransformerConfig& config, const std::vector<std::vector<int32_
 class BatchRunner {
  public:
   BatchRunner(const TransformerLM& model, size_t rows, const GenerateOptions& options)
-      : model_(model), batch_(static_cast<int64_t>(rows)), options_(options) {}
+      : model_(model),
+        batch_(static_cast<int64_t>(rows)),
+        options_(options),
+        has_step_(TokenStep::supports(model)) {}
 
-  // Logits of the token that follows each row, [B, V] in row-major order.
-  std::vector<double> next_logits(const std::vector<Row>& rows) {
+  // Logits of the token that follows each row, [B, V], dense f32 or f64 in the host's memory, until
+  // the next call.
+  Tensor next_logits(const std::vector<Row>& rows) {
     const bool continues = cache_ && cache_->length() > 0 && cache_->length() < cache_->capacity();
-    const Tensor hidden = continues ? step(rows) : recompute_window(rows);
-    return model_.logits(select(hidden, 1, hidden.size(1) - 1)).to_vector();
+    if (!continues) return recompute_window(rows);
+    return has_step_ ? step(rows) : run(rows, 1, cache_->length());
   }
 
  private:
@@ -73,25 +78,43 @@ class BatchRunner {
     return run(rows, width, 0);
   }
 
-  Tensor step(const std::vector<Row>& rows) { return run(rows, 1, cache_->length()); }
+  Tensor step(const std::vector<Row>& rows) {
+    if (!step_) step_.emplace(model_, batch_);
+    const int64_t start = cache_->length();
+    const Columns columns = last_columns(rows, 1, start);
+    return step_->logits(columns.ids, columns.positions, padding_mask(start + 1), *cache_);
+  }
 
   // The last `count` columns of the aligned rows, behind `start` columns in the cache.
   Tensor run(const std::vector<Row>& rows, int64_t count, int64_t start) {
-    std::vector<int32_t> ids, positions;
+    const Columns columns = last_columns(rows, count, start);
+    ForwardContext context;
+    context.positions = Tensor::from(columns.positions, {batch_, count}, device());
+    context.mask = padding_mask(start + count);
+    context.cache = cache_ ? &*cache_ : nullptr;
+    const Tensor hidden =
+        model_.hidden(Tensor::from(columns.ids, {batch_, count}, device()), context);
+    const Tensor logits = model_.logits(select(hidden, 1, count - 1));
+    const bool wide = logits.dtype() == DType::f64 || logits.dtype() == DType::f32;
+    return contiguous(to(wide ? logits : to(logits, DType::f32), kCpu));
+  }
+
+  struct Columns {
+    std::vector<int32_t> ids, positions;  // [B, count]
+  };
+
+  Columns last_columns(const std::vector<Row>& rows, int64_t count, int64_t start) const {
+    Columns columns;
     for (size_t row = 0; row < rows.size(); ++row) {
       const std::vector<int32_t>& all = rows[row].ids;
       for (int64_t column = 0; column < count; ++column) {
         const int64_t position = start + column - padding_[row];
         const int64_t from_end = count - column;
-        ids.push_back(position < 0 ? 0 : all[all.size() - static_cast<size_t>(from_end)]);
-        positions.push_back(static_cast<int32_t>(std::max<int64_t>(position, 0)));
+        columns.ids.push_back(position < 0 ? 0 : all[all.size() - static_cast<size_t>(from_end)]);
+        columns.positions.push_back(static_cast<int32_t>(std::max<int64_t>(position, 0)));
       }
     }
-    ForwardContext context;
-    context.positions = Tensor::from(positions, {batch_, count}, device());
-    context.mask = padding_mask(start + count);
-    context.cache = cache_ ? &*cache_ : nullptr;
-    return model_.hidden(Tensor::from(ids, {batch_, count}, device()), context);
+    return columns;
   }
 
   // [B, 1, 1, S], true where a row has an id; undefined when all rows are equally long.
@@ -107,20 +130,22 @@ class BatchRunner {
   const TransformerLM& model_;
   int64_t batch_;
   const GenerateOptions& options_;
+  bool has_step_;  // whether a token has a pass of its own
   std::optional<KvCache> cache_;
+  std::optional<TokenStep> step_;
   std::vector<int64_t> padding_;  // columns before each row's first id
 };
 
 // Chooses the next id of a row, appends it everywhere, and finishes the row if it says so.
-void extend(Row& row, int64_t index, std::span<const double> logits, Generation& result,
+void extend(Row& row, int64_t index, const Tensor& logits, Generation& result,
             const GenerateOptions& options) {
   const auto i = static_cast<size_t>(index);
   int32_t id = options.pad_id;
   if (!row.finished) {
-    id = sample_token(logits, row.ids, options.sampling, row.generator);
+    id = sample_token(logits.view(), row.ids, options.sampling, row.generator);
     row.finished = std::count(options.end_of_text.begin(), options.end_of_text.end(), id) > 0;
     if (!row.finished) ++result.lengths[i];
-    if (options.on_logits) options.on_logits(index, id, logits);
+    if (options.on_logits) options.on_logits(index, id, logits.to_vector());
     if (options.on_token && !options.on_token(index, id)) row.finished = true;
   }
   row.ids.push_back(id);
@@ -138,16 +163,15 @@ Generation generate(const TransformerLM& model, const std::vector<std::vector<in
     rows.push_back({prompt, Generator(options.seed + rows.size())});
   Generation result{std::vector<std::vector<int32_t>>(rows.size()),
                     std::vector<int64_t>(rows.size(), 0)};
-  const auto vocab_size = static_cast<size_t>(model.config().vocab_size);
   BatchRunner runner(model, rows.size(), options);
   const auto all_finished = [&] {
     return std::all_of(rows.begin(), rows.end(), [](const Row& row) { return row.finished; });
   };
   for (int64_t step = 0; step < options.max_new_tokens && !all_finished(); ++step) {
-    const std::vector<double> logits = runner.next_logits(rows);
+    const Tensor logits = runner.next_logits(rows);
     for (size_t i = 0; i < rows.size(); ++i) {
-      const std::span<const double> of_row(logits.data() + i * vocab_size, vocab_size);
-      extend(rows[i], static_cast<int64_t>(i), of_row, result, options);
+      const auto index = static_cast<int64_t>(i);
+      extend(rows[i], index, select(logits, 0, index), result, options);
     }
   }
   return result;

@@ -35,6 +35,10 @@ class KvCache {
   void advance(int64_t count);
   void clear() { length_ = 0; }
 
+  // All of a layer's memory, [B, Hkv, capacity, D], for kernels that write there themselves.
+  const Tensor& keys(size_t layer) const { return keys_[layer]; }
+  const Tensor& values(size_t layer) const { return values_[layer]; }
+
  private:
   KvCacheConfig config_;
   int64_t length_ = 0;

@@ -1,10 +1,10 @@
 #include "nn/sampling.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
+#include <numeric>
 
-#include "backends/error.h"
+#include "autograd/tensor.h"
 
 namespace tapir::nn {
 namespace {
@@ -17,30 +17,19 @@ struct Candidate {
   double weight;
 };
 
-// How many numbers are worked on side by side, which compilers make vector code of.
-constexpr size_t kBlock = 8;
+constexpr int64_t kBlock = Backend::kDrawBlock;
 
-// The sum of value(x) in several sums, because each addition waits for the one before.
-template <typename Value>
-double total_of(std::span<const double> numbers, Value value) {
-  double sums[kBlock] = {};
-  size_t begin = 0;
-  for (; begin + kBlock <= numbers.size(); begin += kBlock) {
-    for (size_t i = 0; i < kBlock; ++i) sums[i] += value(numbers[begin + i]);
-  }
-  for (; begin < numbers.size(); ++begin) sums[0] += value(numbers[begin]);
-  double total = 0.0;
-  for (const double sum : sums) total += sum;
-  return total;
+ConstView view_of(std::span<const double> logits) {
+  return {logits.data(), DType::f64, {static_cast<int64_t>(logits.size())}, {1}};
 }
 
-double total_of(std::span<const double> weights) {
-  return total_of(weights, [](double weight) { return weight; });
+std::vector<double> in_f64(ConstView logits) {
+  std::vector<double> values(static_cast<size_t>(logits.numel()));
+  backend(kCpu).copy(logits, {values.data(), DType::f64, logits.shape, {1}});
+  return values;
 }
 
-void require_finite(std::span<const double> logits) {
-  require(!logits.empty(), kOp, "there are no logits to choose from");
-  if (total_of(logits, [](double value) { return value * 0.0; }) == 0.0) return;
+[[noreturn]] void fail_with_bad(std::span<const double> logits) {
   const auto bad = std::find_if(logits.begin(), logits.end(),
                                 [](double value) { return !std::isfinite(value); });
   fail(kOp, "the logit of id {} is {}; the model's weights or activations are not finite",
@@ -63,44 +52,59 @@ void penalize_repetition(std::vector<double>& logits, std::span<const int32_t> p
   }
 }
 
-// Replaces x <= 0 by exp(x), within 2 units in the last place, or by 0 where that is below 1e-307.
-// Without branches, so that compilers make vector code of it: with a large vocabulary std::exp
-// takes longer than a small model does. 2^n times the Taylor series of the rest, which is at most
-// ln 2 / 2, so that the first term left out is below 2^-57.
-void exponentials(std::span<double, kBlock> x) {
-  constexpr double kRound = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to an integer
-  constexpr double kLn2High = 6.93147180369123816490e-01, kLn2Low = 1.90821492927058770002e-10;
-  constexpr double kReciprocals[] = {1.0 / 13, 1.0 / 12, 1.0 / 11, 1.0 / 10, 1.0 / 9,
-                                     1.0 / 8,  1.0 / 7,  1.0 / 6,  1.0 / 5,  1.0 / 4,
-                                     1.0 / 3,  1.0 / 2,  1.0};
-  double rest[kBlock], power[kBlock], sum[kBlock];
-  for (size_t i = 0; i < kBlock; ++i) {
-    const double clamped = x[i] < -706.0 ? -706.0 : x[i];
-    const double shifted = clamped * 1.44269504088896340736 + kRound;
-    const double n = shifted - kRound;
-    rest[i] = (clamped - n * kLn2High) - n * kLn2Low;
-    const int64_t exponent = std::bit_cast<int64_t>(shifted) - std::bit_cast<int64_t>(kRound);
-    power[i] = std::bit_cast<double>((exponent + 1023) << 52);
-    sum[i] = 1.0;
+// What a token is drawn from: weights, and the sum of each block of them, which finds the block of
+// the token in few steps.
+class Weights {
+ public:
+  Weights(ConstView logits, double temperature)
+      : weights_(Tensor::empty(logits.shape, DType::f64)),
+        sums_(Tensor::empty({(logits.numel() + kBlock - 1) / kBlock}, DType::f64)) {
+    if (!backend(kCpu).draw_weights(logits, temperature, weights_.view(), sums_.view()))
+      fail_with_bad(in_f64(logits));
   }
-  for (const double reciprocal : kReciprocals) {
-    for (size_t i = 0; i < kBlock; ++i) sum[i] = 1.0 + sum[i] * (rest[i] * reciprocal);
-  }
-  for (size_t i = 0; i < kBlock; ++i) x[i] = x[i] < -706.0 ? 0.0 : sum[i] * power[i];
-}
 
-// exp((logit - largest) / temperature) of every token: the largest weight is 1, so nothing
-// overflows.
-std::vector<double> weigh(std::span<const double> logits, double temperature) {
-  const double largest = *std::max_element(logits.begin(), logits.end());
-  const size_t blocks = (logits.size() + kBlock - 1) / kBlock;
-  std::vector<double> weights(blocks * kBlock);
-  for (size_t i = 0; i < logits.size(); ++i) weights[i] = (logits[i] - largest) / temperature;
-  for (size_t block = 0; block < blocks; ++block)
-    exponentials(std::span<double, kBlock>(weights.data() + block * kBlock, kBlock));
-  weights.resize(logits.size());
-  return weights;
-}
+  std::span<double> weights() const {
+    return {weights_.data<double>(), static_cast<size_t>(weights_.numel())};
+  }
+  std::span<double> sums() const {
+    return {sums_.data<double>(), static_cast<size_t>(sums_.numel())};
+  }
+  std::span<double> block(size_t index) const {
+    const size_t begin = index * static_cast<size_t>(kBlock);
+    return weights().subspan(begin, std::min(weights().size() - begin, size_t{kBlock}));
+  }
+  double total() const { return std::accumulate(sums().begin(), sums().end(), 0.0); }
+
+  // After a change of weights.
+  void renew_sums() {
+    for (size_t i = 0; i < sums().size(); ++i)
+      sums()[i] = std::accumulate(block(i).begin(), block(i).end(), 0.0);
+  }
+
+  // The id at which the sum of weights exceeds `left`; rounding may leave a remainder, and then it
+  // is the last possible one.
+  size_t find(double left) const {
+    size_t chosen = 0;
+    for (size_t i = 0; i < sums().size(); ++i) {
+      if (sums()[i] == 0) continue;
+      chosen = i;
+      if (left < sums()[i]) break;
+      left -= sums()[i];
+    }
+    const std::span<const double> within = block(chosen);
+    size_t id = 0;
+    for (size_t i = 0; i < within.size(); ++i) {
+      if (within[i] == 0) continue;
+      id = i;
+      left -= within[i];
+      if (left < 0) break;
+    }
+    return chosen * static_cast<size_t>(kBlock) + id;
+  }
+
+ private:
+  Tensor weights_, sums_;
+};
 
 bool ranks_before(const Candidate& a, const Candidate& b) {
   return a.weight != b.weight ? a.weight > b.weight : a.id < b.id;
@@ -138,8 +142,9 @@ void keep_min_p(std::vector<Candidate>& candidates, double min_p) {
 }
 
 // Leaves weights to the tokens that the filters keep; the others get 0.
-void filter(std::vector<double>& weights, const SamplingOptions& options) {
+void filter(Weights& all, const SamplingOptions& options) {
   if (options.top_k == 0 && options.top_p == 1.0 && options.min_p == 0.0) return;
+  const std::span<double> weights = all.weights();
   std::vector<Candidate> candidates(weights.size());
   for (size_t id = 0; id < weights.size(); ++id)
     candidates[id] = {static_cast<int32_t>(id), weights[id]};
@@ -149,27 +154,31 @@ void filter(std::vector<double>& weights, const SamplingOptions& options) {
   std::fill(weights.begin(), weights.end(), 0.0);
   for (const Candidate& candidate : candidates)
     weights[static_cast<size_t>(candidate.id)] = candidate.weight;
+  all.renew_sums();
 }
 
 // The logits after the repetition penalty; `storage` holds them if they changed.
-std::span<const double> scores_for(std::span<const double> logits,
-                                   std::span<const int32_t> previous,
-                                   const SamplingOptions& options, std::vector<double>& storage) {
+ConstView scores_for(ConstView logits, std::span<const int32_t> previous,
+                     const SamplingOptions& options, std::vector<double>& storage) {
   options.validate();
-  require_finite(logits);
+  require(logits.numel() > 0, kOp, "there are no logits to choose from");
   if (options.repetition_penalty == 1.0) return logits;
-  storage.assign(logits.begin(), logits.end());
+  storage = in_f64(logits);
+  if (backend(kCpu).count_nonfinite(logits) != 0) fail_with_bad(storage);
   penalize_repetition(storage, previous, options.repetition_penalty);
-  return storage;
+  return view_of(storage);
 }
 
-size_t likeliest(std::span<const double> scores) {
-  return static_cast<size_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
+int32_t likeliest(ConstView logits) {
+  if (backend(kCpu).count_nonfinite(logits) != 0) fail_with_bad(in_f64(logits));
+  int32_t id = 0;
+  backend(kCpu).argmax(logits, {&id, DType::i32, {}, {}});
+  return id;
 }
 
 // The probabilities of the next token, up to a common factor.
-std::vector<double> weights_for(std::span<const double> scores, const SamplingOptions& options) {
-  std::vector<double> weights = weigh(scores, options.temperature);
+Weights weights_for(ConstView scores, const SamplingOptions& options) {
+  Weights weights(scores, options.temperature);
   filter(weights, options);
   return weights;
 }
@@ -192,34 +201,32 @@ std::vector<double> next_token_probabilities(std::span<const double> logits,
                                              std::span<const int32_t> previous,
                                              const SamplingOptions& options) {
   std::vector<double> storage;
-  const std::span<const double> scores = scores_for(logits, previous, options, storage);
+  const ConstView scores = scores_for(view_of(logits), previous, options, storage);
   if (options.temperature == 0) {
-    std::vector<double> probabilities(scores.size(), 0.0);
-    probabilities[likeliest(scores)] = 1.0;
+    std::vector<double> probabilities(logits.size(), 0.0);
+    probabilities[static_cast<size_t>(likeliest(scores))] = 1.0;
     return probabilities;
   }
-  std::vector<double> probabilities = weights_for(scores, options);
-  const double total = total_of(probabilities);
+  const Weights weights = weights_for(scores, options);
+  std::vector<double> probabilities(weights.weights().begin(), weights.weights().end());
+  const double total = weights.total();
   for (double& probability : probabilities) probability /= total;
   return probabilities;
 }
 
-int32_t sample_token(std::span<const double> logits, std::span<const int32_t> previous,
+int32_t sample_token(ConstView logits, std::span<const int32_t> previous,
                      const SamplingOptions& options, Generator& generator) {
   std::vector<double> storage;
-  const std::span<const double> scores = scores_for(logits, previous, options, storage);
+  const ConstView scores = scores_for(logits, previous, options, storage);
   const double drawn = generator.uniform();
-  if (options.temperature == 0) return static_cast<int32_t>(likeliest(scores));
-  const std::vector<double> weights = weights_for(scores, options);
-  double left = drawn * total_of(weights);
-  int32_t chosen = 0;
-  for (size_t id = 0; id < weights.size(); ++id) {
-    if (weights[id] == 0) continue;
-    chosen = static_cast<int32_t>(id);  // the last possible id if rounding leaves a remainder
-    left -= weights[id];
-    if (left < 0) break;
-  }
-  return chosen;
+  if (options.temperature == 0) return likeliest(scores);
+  const Weights weights = weights_for(scores, options);
+  return static_cast<int32_t>(weights.find(drawn * weights.total()));
+}
+
+int32_t sample_token(std::span<const double> logits, std::span<const int32_t> previous,
+                     const SamplingOptions& options, Generator& generator) {
+  return sample_token(view_of(logits), previous, options, generator);
 }
 
 }  // namespace tapir::nn

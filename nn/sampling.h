@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "autograd/generator.h"
+#include "backends/view.h"
 
 namespace tapir::nn {
 
@@ -37,7 +38,9 @@ std::vector<double> next_token_probabilities(std::span<const double> logits,
                                              std::span<const int32_t> previous,
                                              const SamplingOptions& options);
 
-// Draws one id from it.
+// Draws one id from it. The logits [V] lie one after the other in the host's memory, f32 or f64.
+int32_t sample_token(ConstView logits, std::span<const int32_t> previous,
+                     const SamplingOptions& options, Generator& generator);
 int32_t sample_token(std::span<const double> logits, std::span<const int32_t> previous,
                      const SamplingOptions& options, Generator& generator);
 

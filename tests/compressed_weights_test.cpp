@@ -94,6 +94,19 @@ TEST_F(CompressWeightsOnCuda, GeneratesTheSameWithAndWithoutCache) {
   expect_same_with_and_without_cache(kCuda);
 }
 
+// The f32 numbers are given up, and whoever reads them notices; shapes stay.
+TEST(CompressWeights, GivesUpTheWeights) {
+  TransformerLM model = random_model(wide_config());
+  const Tensor gain = std::get<RMSNorm>(model.ln_final).weight;
+  const int64_t before = model.parameter_count();
+  compress_weights(model, Compression::bf16);
+  EXPECT_EQ(model.parameter_count(), before);
+  EXPECT_LT(model.lm_head.weight.storage().bytes(), 64u);
+  EXPECT_TRUE(std::isnan(model.lm_head.weight.to_vector()[0]));
+  EXPECT_TRUE(std::isnan(model.token_embeddings.weight.to_vector()[0]));
+  EXPECT_EQ(std::get<RMSNorm>(model.ln_final).weight.to_vector(), gain.to_vector());
+}
+
 TEST(CompressWeights, TakesFewerBytes) {
   Generator generator(1);
   const Tensor w = randn({10, 64}, generator);

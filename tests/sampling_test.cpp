@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include <gtest/gtest.h>
 
+#include "backends/cpu/threads.h"
 #include "tests/support/expect_error.h"
 
 namespace tapir::nn {
@@ -214,6 +216,48 @@ TEST(Sampling, ProbabilitiesOfEveryMagnitudeAreExact) {
     // Two units in the last place, and one for the division; the smallest may become 0.
     EXPECT_NEAR(p[id] / p[0], expected, 3 * 2.3e-16 * expected + 1e-306) << logits[id];
   }
+}
+
+// Many blocks of weights, most of them without any: tokens beyond a block's end are found as well.
+// The same draws from f32, whose numbers here are exact.
+TEST(Sampling, DrawsFromALargeVocabularyFollowTheProbabilities) {
+  constexpr size_t kVocabulary = 2001;
+  const std::vector<std::pair<size_t, double>> likely{
+      {0, 0.125}, {255, 0.25}, {256, 0.125}, {1300, 0.25}, {2000, 0.25}};
+  std::vector<double> logits(kVocabulary, -1e9);
+  std::vector<float> narrow(kVocabulary, -1e9f);
+  for (const auto& [id, p] : likely) {
+    narrow[id] = static_cast<float>(std::log(p));
+    logits[id] = static_cast<double>(narrow[id]);
+  }
+  const ConstView view{narrow.data(), DType::f32, {int64_t{kVocabulary}}, {1}};
+  Generator generator(33), same(33);
+  constexpr int kDraws = 20000;
+  std::map<size_t, int> counts;
+  for (int i = 0; i < kDraws; ++i) {
+    const int32_t id = sample_token(logits, {}, {}, generator);
+    EXPECT_EQ(sample_token(view, {}, {}, same), id);
+    ++counts[static_cast<size_t>(id)];
+  }
+  double chi_squared = 0;
+  for (const auto& [id, p] : likely) {
+    const double expected = kDraws * p;
+    chi_squared += (counts[id] - expected) * (counts[id] - expected) / expected;
+  }
+  EXPECT_EQ(counts.size(), likely.size());
+  EXPECT_LT(chi_squared, 18.5);  // 4 degrees of freedom: exceeded once in a thousand
+}
+
+// Weights and their sums do not depend on how many threads there are.
+TEST(Sampling, ThreadsChangeNoBit) {
+  std::vector<double> logits;
+  for (int i = 0; i < 50000; ++i) logits.push_back(std::sin(i) * 5);
+  const int before = cpu::threads();
+  cpu::set_threads(1);
+  const Probabilities expected = next_token_probabilities(logits, {}, {.temperature = 0.7});
+  cpu::set_threads(3);
+  EXPECT_EQ(next_token_probabilities(logits, {}, {.temperature = 0.7}), expected);
+  cpu::set_threads(before);
 }
 
 TEST(Sampling, DrawsRepeatPerSeed) {

@@ -2,12 +2,14 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <map>
 
 #include "apps/bench/bench.h"
 #include "apps/bench/limits.h"
 #include "apps/cli/output.h"
 #include "apps/cli/quantity.h"
 #include "autograd/ops.h"
+#include "backends/observed_backend.h"
 #include "nn/compressed_weight.h"
 #include "nn/generate.h"
 
@@ -59,19 +61,73 @@ double token_seconds(const BenchSetup& setup, const nn::TransformerLM& model, in
   return shortest;
 }
 
+// Where the time of a token goes: each kernel of the backend, and what is left between them.
+void print_parts(const BenchSetup& setup, const nn::TransformerLM& model, int64_t prompt,
+                 double bytes, double bandwidth) {
+  struct Total {
+    int64_t calls = 0;
+    double seconds = 0, flops = 0;
+  };
+  using Clock = std::chrono::steady_clock;
+  std::map<std::string, Total, std::less<>> totals;
+  const ObservedBackend observed(backend(kCpu), [&](const KernelReport& report) {
+    Total& total = totals[std::string(report.kernel)];
+    ++total.calls;
+    total.seconds += std::chrono::duration<double>(report.end - report.begin).count();
+    total.flops += report.flops;
+  });
+  const BackendOverride override(kCpu, observed);
+  nn::GenerateOptions options;
+  options.max_new_tokens = std::max<int64_t>(2, setup.model.context - prompt);
+  Clock::time_point begin, end;
+  int64_t count = -1;  // the first token comes with the prompt
+  options.on_token = [&](int64_t, int32_t) {
+    end = Clock::now();
+    if (++count == 0) {
+      totals.clear();
+      begin = end;
+    }
+    return true;
+  };
+  nn::generate(model, {some_ids(1, prompt, setup.vocab).to_ints()}, options);
+  const double tokens = static_cast<double>(count);
+  double rest = std::chrono::duration<double>(end - begin).count();
+  const double whole = rest / tokens;
+  std::vector<std::pair<double, std::string>> order;
+  for (const auto& [name, total] : totals) {
+    order.emplace_back(total.seconds / tokens, name);
+    rest -= total.seconds;
+  }
+  std::sort(order.rbegin(), order.rend());
+  print_output("  parts of a token, in the mean of {} watched ones\n", count);
+  for (const auto& [seconds, name] : order) {
+    const Total& total = totals.at(name);
+    print_output("    {:<24} {:>6.1f} calls {:>9.1f} us {:>5.1f} %", name,
+                 static_cast<double>(total.calls) / tokens, seconds * 1e6, 100 * seconds / whole);
+    if (name.find("product") != std::string::npos || name == "matmul") {
+      // Each weight is used for two operations.
+      const double read = total.flops / tokens / 2 * bytes / matrix_elements(model.config());
+      print_output(" {:>5.0f} % of reading its weights alone", 100 * read / seconds / bandwidth);
+    }
+    print_output("\n");
+  }
+  print_output("    {:<24} {:>12} {:>9.1f} us {:>5.1f} %\n", "between them", "",
+               rest / tokens * 1e6, 100 * rest / tokens / whole);
+}
+
 }  // namespace
 
 void bench_generate(const BenchSetup& setup) {
-  nn::TransformerLM model = bench_model(setup);
   const int64_t prompt = std::max<int64_t>(1, setup.model.context / 2);
-  const double elements = matrix_elements(model.config());
-  const bool groups = setup.model.d_model % CompressedMatrix::kGroup == 0 &&
-                      model.config().feed_forward_width() % CompressedMatrix::kGroup == 0;
-  print_output("{} parameters\n",
-               format_count(static_cast<double>(model.config().parameter_count())));
+  const nn::TransformerConfig config = setup.model.transformer(setup.vocab);
+  const double elements = matrix_elements(config);
+  const bool groups = config.d_model % CompressedMatrix::kGroup == 0 &&
+                      config.feed_forward_width() % CompressedMatrix::kGroup == 0;
+  print_output("{} parameters\n", format_count(static_cast<double>(config.parameter_count())));
   for (const char* name : {"f32", "bf16", "int8"}) {
     const auto compression = nn::parse_weights(name);
     if (compression == Compression::int8 && !groups) continue;  // has no such weights
+    nn::TransformerLM model = bench_model(setup);
     if (compression) nn::compress_weights(model, *compression);
     const double bytes = weight_bytes(elements, compression);
     const double peak = peak_flops();
@@ -87,6 +143,7 @@ void bench_generate(const BenchSetup& setup) {
     print_output("{}: prompt {} tokens/s, then {} tokens/s\n", name,
                  format_count(static_cast<double>(prompt) / prompt_time),
                  format_count(1 / token_time));
+    print_parts(setup, model, prompt, bytes, bandwidth);
   }
 }
 

@@ -5,6 +5,7 @@
 #include "apps/interchange/llama_folder.h"
 #include "apps/machine.h"
 #include "apps/training/run_folder.h"
+#include "backends/cpu/allocator.h"
 #include "backends/cpu/threads.h"
 #include "backends/registry.h"
 #include "nn/compressed_weight.h"
@@ -50,7 +51,10 @@ LoadedModel open_model(const fs::path& path, const std::string& which,
   if (const auto note = use_matmul_precision(settings.matmul_precision, device))
     print_notes({*note});
   LoadedModel model = open_model(path, which, device);
-  if (compression) nn::compress_weights(*model.model, *compression);
+  if (compression) {
+    nn::compress_weights(*model.model, *compression);
+    cpu::allocator().release_free_blocks();  // those of the weights as they were
+  }
   return model;
 }
 

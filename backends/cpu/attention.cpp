@@ -6,6 +6,7 @@
 
 #include "backends/cpu/cpu_backend.h"
 #include "backends/cpu/parallel.h"
+#include "backends/cpu/query_attention.h"
 #include "backends/cpu/softmax_row.h"
 #include "backends/cpu/wide_heads.h"
 
@@ -100,6 +101,8 @@ void attend_narrow(const AttentionShape& p, View out, View lse) {
 void CpuBackend::attention(ConstView q, ConstView k, ConstView v, ConstView mask,
                            const AttentionOptions& options, View out, View lse) const {
   if (q.dtype == DType::f64) return attend<double>({q, k, v, mask, options}, out, lse);
+  if (q.dtype == DType::f32 && q.size(2) == 1 && k.size(1) > 0)
+    return attend_one_query(q, k, v, mask, options, out, lse);
   if (q.dtype == DType::f32) return attend<float>({q, k, v, mask, options}, out, lse);
   if (q.dtype == DType::bf16 && bf16_.attention != nullptr && fills_tiles(q, k))
     return bf16_.attention(q, k, v, mask, options, out, lse);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <optional>
 
 #include "backends/compressed_matrix.h"
 #include "backends/cpu/allocator.h"
@@ -19,14 +20,16 @@ constexpr int64_t kGroup = CompressedMatrix::kGroup;
 constexpr int64_t kScales = FloatVector::kLanes;
 static_assert(kScales <= CompressedMatrix::kScalePadding);
 
-// One row of a compressed matrix.
+// One row of a matrix of weights.
 struct Row {
+  const float* floats;     // of f32
   const bf16* numbers;     // of bf16
   const int8_t* integers;  // of int8
   const bf16* scales;      // of int8
 
   Row(const CompressedMatrix& w, int64_t row)
-      : numbers(static_cast<const bf16*>(w.values) + row * w.columns),
+      : floats(static_cast<const float*>(w.values) + row * w.columns),
+        numbers(static_cast<const bf16*>(w.values) + row * w.columns),
         integers(static_cast<const int8_t*>(w.values) + row * w.columns),
         scales(w.scales ? w.scales + row * (w.columns / kGroup) : nullptr) {}
 };
@@ -50,6 +53,10 @@ void compress_group(const float* x, int8_t* values, bf16* scale) {
 
 void decompress_row(const CompressedMatrix& w, int64_t row, float* out) {
   const Row from(w, row);
+  if (w.compression == Compression::none) {
+    std::copy_n(from.floats, w.columns, out);
+    return;
+  }
   if (w.compression == Compression::bf16) {
     for (int64_t l = 0; l < w.columns; ++l) out[l] = static_cast<float>(from.numbers[l]);
     return;
@@ -86,8 +93,10 @@ struct ShortVectors {
   // Returns the scale: NaN if a number is not finite, so that what depends on it is NaN too.
   static float shorten(const float* x, int16_t* values) {
     float largest = 0, zero = 0;
+#pragma omp simd reduction(max : largest) reduction(+ : zero)
     for (int64_t l = 0; l < kGroup; ++l) {
-      largest = std::max(largest, std::fabs(x[l]));
+      const float magnitude = std::fabs(x[l]);
+      largest = magnitude > largest ? magnitude : largest;
       zero += x[l] * 0.0f;
     }
     const float factor = largest > 0 ? 32767.0f / largest : 0.0f;
@@ -129,29 +138,48 @@ void int8_row_product(const Row& weights, const ShortVectors& x, int64_t first, 
   unroll<Vectors>([&](auto i) { out[i * out_step] = sums[i].sum(); });
 }
 
-// Calls body(row, element of the result's first row) for every row of w, in parallel.
-template <typename Body>
-void for_each_row(const CompressedMatrix& w, int64_t vectors, View out, Body body) {
-  cpu::parallel_pieces(w.rows, kWeightRows, vectors * w.columns / 4,
-                       [&](int64_t, int64_t begin, int64_t end) {
-                         for (int64_t row = begin; row < end; ++row)
-                           body(Row(w, row), out.as<float>() + row);
-                       });
+// Rows of w from `begin` to `end` times all vectors of x; `shorts` are the vectors for int8.
+void multiply_rows(ConstView x, const ShortVectors* shorts, const WeightProduct& product,
+                   int64_t begin, int64_t end) {
+  const CompressedMatrix& w = product.weight;
+  const int64_t vectors = x.rows(), k = w.columns, step = w.rows;
+  for (int64_t row = begin; row < end; ++row) {
+    const Row weights(w, row);
+    auto* to = product.out.as<float>() + row;
+    if (w.compression == Compression::none) {
+      row_products(vectors, k, weights.floats, x.as<float>(), k, to, step);
+    } else if (w.compression == Compression::bf16) {
+      row_products(vectors, k, weights.numbers, x.as<float>(), k, to, step);
+    } else {
+      share_reading(vectors, [&](auto count, int64_t first) {
+        int8_row_product<count>(weights, *shorts, first, to + first * step, step);
+      });
+    }
+  }
 }
 
-void multiply_few_rows(ConstView x, const CompressedMatrix& w, View out) {
-  const int64_t vectors = x.rows(), k = w.columns, step = w.rows;
-  if (w.compression == Compression::bf16) {
-    for_each_row(w, vectors, out, [&](const Row& row, float* to) {
-      row_products(vectors, k, row.numbers, x.as<float>(), k, to, step);
-    });
-    return;
+int64_t row_blocks(const WeightProduct& product) {
+  return (product.weight.rows + kWeightRows - 1) / kWeightRows;
+}
+
+// All products as one parallel loop over blocks of rows.
+void multiply_few_rows(ConstView x, std::span<const WeightProduct> products) {
+  int64_t blocks = 0;
+  bool has_int8 = false;
+  for (const WeightProduct& product : products) {
+    blocks += row_blocks(product);
+    has_int8 |= product.weight.compression == Compression::int8;
   }
-  const ShortVectors shorts(x);
-  for_each_row(w, vectors, out, [&](const Row& row, float* to) {
-    share_reading(vectors, [&](auto count, int64_t first) {
-      int8_row_product<count>(row, shorts, first, to + first * step, step);
-    });
+  std::optional<const ShortVectors> shorts;
+  if (has_int8) shorts.emplace(x);
+  // Reading takes the time, whatever the threads compute with what they read.
+  const int64_t row_bytes = x.size(-1) * static_cast<int64_t>(products.front().weight.value_size());
+  cpu::parallel_for(blocks, x.rows() * kWeightRows * row_bytes / 2, [&](int64_t item) {
+    const WeightProduct* product = products.data();
+    for (; item >= row_blocks(*product); ++product) item -= row_blocks(*product);
+    const int64_t begin = item * kWeightRows;
+    multiply_rows(x, shorts ? &*shorts : nullptr, *product, begin,
+                  std::min(begin + kWeightRows, product->weight.rows));
   });
 }
 
@@ -192,7 +220,18 @@ void CpuBackend::compressed_rows(const CompressedMatrix& w, ConstView ids, View 
 void CpuBackend::compressed_product(ConstView x, const CompressedMatrix& w, View out) const {
   if (out.numel() == 0) return;
   if (w.columns == 0) return fill(0, out);
-  x.rows() <= kFewRows ? multiply_few_rows(x, w, out) : multiply_many_rows(x, w, out);
+  if (x.rows() <= kFewRows) {
+    const WeightProduct product{w, out};
+    return multiply_few_rows(x, {&product, 1});
+  }
+  if (w.compression != Compression::none) return multiply_many_rows(x, w, out);
+  matmul(x, {w.values, DType::f32, {w.columns, w.rows}, {1, w.columns}}, out);
+}
+
+void CpuBackend::compressed_products(ConstView x, std::span<const WeightProduct> products) const {
+  const bool empty = x.numel() == 0;
+  if (!empty && !products.empty() && x.rows() <= kFewRows) return multiply_few_rows(x, products);
+  for (const WeightProduct& product : products) compressed_product(x, product.weight, product.out);
 }
 
 }  // namespace tapir::TAPIR_ISA

@@ -42,6 +42,8 @@ class CpuBackend final : public Backend {
   void compress(ConstView x, const CompressedMatrix& out) const override;
   void compressed_rows(const CompressedMatrix& w, ConstView ids, View out) const override;
   void compressed_product(ConstView x, const CompressedMatrix& w, View out) const override;
+  void compressed_products(ConstView x, std::span<const WeightProduct> products) const override;
+  bool draw_weights(ConstView logits, double temperature, View weights, View sums) const override;
   void softmax(ConstView x, bool log, View out) const override;
   void softmax_backward(ConstView grad, ConstView out, bool log, View dx) const override;
   void cross_entropy(ConstView logits, ConstView targets, int64_t ignore_index, View losses,

@@ -46,8 +46,15 @@ inline void row_product(int64_t k, const T* weights, const float* x, int64_t x_s
       odd[i] = multiply_add(second, FloatVector::load(from + kLanes), odd[i]);
     });
   }
-  for (; l < k; l += kLanes) {
-    const int64_t count = k - l < kLanes ? k - l : kLanes;
+  if (l + kLanes <= k) {
+    const FloatVector first = FloatVector::load(weights + l);
+    unroll<Vectors>([&](auto i) {
+      even[i] = multiply_add(first, FloatVector::load(x + i * x_step + l), even[i]);
+    });
+    l += kLanes;
+  }
+  if (l < k) {
+    const int64_t count = k - l;
     float last[kLanes] = {};
     for (int64_t lane = 0; lane < count; ++lane) last[lane] = static_cast<float>(weights[l + lane]);
     const FloatVector first = FloatVector::load(last);
