@@ -109,6 +109,7 @@ int run_program(int argc, char** argv) {
   // which would have to clear it each time.
   mallopt(M_MMAP_THRESHOLD, 16 << 20);
   mallopt(M_TRIM_THRESHOLD, 64 << 20);
+  reserve_standard_descriptors();
   // A reader that goes away, and a limit on the size of files, are noticed when writing.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
