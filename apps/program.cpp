@@ -5,6 +5,7 @@
 #include <CLI/Formatter.hpp>
 #include <csignal>
 #include <exception>
+#include <filesystem>
 #include <new>
 
 #include <malloc.h>
@@ -119,6 +120,8 @@ int run_program(int argc, char** argv) {
     return 0;
   } catch (const std::bad_alloc&) {
     write_message("tapir: out of memory; use a smaller model, batch or context\n");
+  } catch (const std::filesystem::filesystem_error& error) {
+    print_message("tapir: cannot open {}: {}\n", error.path1().string(), error.code().message());
   } catch (const std::exception& error) {
     print_message("tapir: {}\n", error.what());
   }
