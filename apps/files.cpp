@@ -20,7 +20,21 @@ namespace fs = std::filesystem;
   fail("save", "cannot {} {}: {}", action, path.string(), std::strerror(errno));
 }
 
+// Lets the two change places, and removes what was at `target`.
+void exchange_and_remove(const fs::path& source, const fs::path& target) {
+  const int exchanged =
+      renameat2(AT_FDCWD, source.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE);
+  if (exchanged != 0) fail_with_errno("replace", target);
+  std::error_code ignored;
+  fs::remove_all(source, ignored);
+}
+
 }  // namespace
+
+RemovedUnlessMoved::~RemovedUnlessMoved() {
+  std::error_code ignored;
+  fs::remove_all(folder, ignored);
+}
 
 void sync_folder(const fs::path& folder) {
   const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -33,13 +47,9 @@ void sync_folder(const fs::path& folder) {
 void move_folder_into_place(const fs::path& source, const fs::path& target) {
   sync_folder(source);
   if (rename(source.c_str(), target.c_str()) != 0) {
-    // The target exists and is not empty: let the two change places, and remove the old one.
+    // The target exists and is not empty.
     if (errno != ENOTEMPTY && errno != EEXIST) fail_with_errno("create", target);
-    const int exchanged =
-        renameat2(AT_FDCWD, source.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE);
-    if (exchanged != 0) fail_with_errno("replace", target);
-    std::error_code ignored;
-    fs::remove_all(source, ignored);
+    exchange_and_remove(source, target);
   }
   sync_folder(target.parent_path());
 }
@@ -48,7 +58,10 @@ void replace_link(const fs::path& link, const fs::path& target) {
   const fs::path temporary = link.string() + ".new";
   unlink(temporary.c_str());
   if (symlink(target.c_str(), temporary.c_str()) != 0) fail_with_errno("create", temporary);
-  if (rename(temporary.c_str(), link.c_str()) != 0) fail_with_errno("replace", link);
+  if (rename(temporary.c_str(), link.c_str()) != 0) {
+    if (errno != EISDIR) fail_with_errno("replace", link);
+    exchange_and_remove(temporary, link);
+  }
   sync_folder(link.parent_path());
 }
 

@@ -14,8 +14,14 @@ void sync_folder(const std::filesystem::path& folder);
 void move_folder_into_place(const std::filesystem::path& source,
                             const std::filesystem::path& target);
 
+// A folder that could not be completed must not go on filling the disk.
+struct RemovedUnlessMoved {
+  std::filesystem::path folder;
+  ~RemovedUnlessMoved();
+};
+
 // Makes `link` a symbolic link to `target` (relative to the link), replacing an earlier link in
-// one step.
+// one step, or the folder that programs which follow links (scp, cp -L) have made of it.
 void replace_link(const std::filesystem::path& link, const std::filesystem::path& target);
 
 // 16 hexadecimal digits that change when the file does by accident; a missing or unreadable file is

@@ -5,6 +5,7 @@
 #include <CLI/Formatter.hpp>
 #include <csignal>
 #include <exception>
+#include <filesystem>
 #include <new>
 
 #include <malloc.h>
@@ -109,6 +110,7 @@ int run_program(int argc, char** argv) {
   // which would have to clear it each time.
   mallopt(M_MMAP_THRESHOLD, 16 << 20);
   mallopt(M_TRIM_THRESHOLD, 64 << 20);
+  reserve_standard_descriptors();
   // A reader that goes away, and a limit on the size of files, are noticed when writing.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
@@ -118,6 +120,8 @@ int run_program(int argc, char** argv) {
     return 0;
   } catch (const std::bad_alloc&) {
     write_message("tapir: out of memory; use a smaller model, batch or context\n");
+  } catch (const std::filesystem::filesystem_error& error) {
+    print_message("tapir: cannot open {}: {}\n", error.path1().string(), error.code().message());
   } catch (const std::exception& error) {
     print_message("tapir: {}\n", error.what());
   }

@@ -7,11 +7,13 @@
 #include <unistd.h>
 
 #include "backends/error.h"
+#include "backends/file_place.h"
 
 namespace tapir {
 
-AtomicFile::AtomicFile(std::filesystem::path path)
-    : path_(std::move(path)), temporary_(path_.string() + fmt::format(".tmp-{}", ::getpid())) {
+AtomicFile::AtomicFile(const std::filesystem::path& path)
+    : path_(file_place("write_file", path)),
+      temporary_(path_.string() + fmt::format(".tmp-{}", ::getpid())) {
   descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (descriptor_ < 0) fail_with_errno("create");
 }

@@ -6,12 +6,13 @@
 
 namespace tapir {
 
-// Writes to a temporary file beside `path`; commit() syncs and renames it to its place. Without
-// commit the temporary file is removed and what stood at `path` is untouched. Every failure (no
-// permission, full disk) is an Error naming the path.
+// Writes to a temporary file beside `path`, or beside the file that it is a link to; commit() syncs
+// and renames it to its place. Without commit the temporary file is removed and what stood at
+// `path` is untouched. Every failure (no permission, full disk) is an Error naming the path, and so
+// is a device or pipe in its place.
 class AtomicFile {
  public:
-  explicit AtomicFile(std::filesystem::path path);
+  explicit AtomicFile(const std::filesystem::path& path);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;

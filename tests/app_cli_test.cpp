@@ -101,6 +101,8 @@ TEST(Usage, BadTrainingRequestsAreNamed) {
     EXPECT_FALSE(std::filesystem::exists(folder / "run"));
   };
   fails({"--layers", "0"}, {"--layers: 0 is too small"});
+  fails({"--layers", "5000"}, {"--layers: 5000 is too large; the most is 4096"});
+  fails({"--context", "5000000"}, {"--context: 5000000 is too large; the most is 4194304"});
   fails({"--heads", "3"}, {"--d-model 16", "--heads 3"});
   fails({"--ffn", "gleu"}, {"--ffn", "gelu"});
   fails({"--preset", "cpu-tny"}, {"did you mean cpu-tiny?"});
@@ -148,6 +150,10 @@ TEST(Memory, AForecastBeyondTheMachineNamesTheFlagThatHelps) {
   const ProcessResult result =
       run_tapir(tiny_train(data, folder / "run", {"--batch", "16000000", "--context", "100"}));
   expect_failure(result, 1, {"would take about", "are available", "--batch", "--accumulate"});
+  // Nor do the tokens of a step of 16 million sequences, one after the other.
+  expect_failure(
+      run_tapir(tiny_train(data, folder / "run", {"--accumulate", "16000000", "--batch", "1000"})),
+      1, {"would take about", "take fewer with --batch and --accumulate"});
 }
 
 TEST(Terminal, ShowsABarAndPlainLinesOnlyElsewhere) {

@@ -79,7 +79,7 @@ TEST(RunConfig, NamesTheFlagsThatDoNotFitTogether) {
 
 TEST(Toml, ReadsWhatConfigFilesUse) {
   const std::vector<TomlEntry> entries = parse_toml(
-      "# comment\n"
+      "\xEF\xBB\xBF# comment, behind the mark that some editors begin with\n"
       "top = 1\n"
       "[model]  # another\n"
       "layers = 1_000\n"
@@ -117,6 +117,9 @@ TEST(Toml, NamesFileAndLineOfMistakes) {
   expect_error(parse("a = \"\\u12\""), {"4 hexadecimal digits"});
   expect_error(parse("a = \"\\ud800\""), {"no character"});
   expect_error(parse("= 1"), {"expected a key"});
+  // Whole characters, not bytes of them.
+  expect_error(parse("a = \xC3\xA9\n"), {"found '\xC3\xA9'"});
+  expect_error(parse("a = \"\\\xC3\xA9\""), {"escape \\\xC3\xA9 in"});
 }
 
 TEST(ConfigFile, ReadsBackWhatItWrites) {

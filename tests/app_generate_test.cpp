@@ -46,7 +46,9 @@ TEST(Generate, TakesPromptsFromFilesAndStandardInput) {
   const std::string file = tiny().folder().write("prompt.txt", "A cat\n");
   EXPECT_EQ(generate({"--prompt-file", file, "--tokens", "9"}).out, expected);
   EXPECT_EQ(generate({"--prompt-file", "-", "--tokens", "9"}, {.input = "A cat\n"}).out, expected);
-  EXPECT_EQ(generate({"--tokens", "0"}).status, 0);  // no prompt at all
+  const ProcessResult nothing = generate({"--tokens", "0"});  // no prompt at all
+  EXPECT_EQ(nothing.status, 0);
+  expect_contains(nothing.err, {"generated: 0 tokens, unknown tokens/s"});
   expect_failure(generate({"--prompt", "a", "--prompt-file", file}), 1, {"not both"});
   expect_failure(generate({"--prompt-file", tiny() / "none"}), 1, {"none"});
 }
@@ -100,6 +102,25 @@ TEST(Generate, OutputIsAlwaysValidUtf8) {
   EXPECT_TRUE(is_valid_utf8(result.out));
   expect_contains(result.out, {"\xC3\xA9t\xC3\xA9 \xEF\xBF\xBD"});
   expect_contains(result.err, {"note: the prompt is not valid UTF-8"});
+}
+
+// A hot model of bytes also writes escape sequences.
+TEST(Generate, NothingThatItWritesDrivesATerminal) {
+  std::vector<std::string> hot = {"generate", tiny().run,      "--threads", "1",     "--tokens",
+                                  "400",      "--temperature", "50",        "--seed"};
+  int seed = 1;
+  const auto with_escape = [&] {
+    std::vector<std::string> arguments = hot;
+    arguments.push_back(std::to_string(seed));
+    return run_tapir(arguments).out.find('\x1b') != std::string::npos;
+  };
+  while (!with_escape() && seed < 50) ++seed;
+  hot.push_back(std::to_string(seed));
+  EXPECT_NE(run_tapir(hot).out.find('\x1b'), std::string::npos);
+  const std::string shown =
+      run_tapir(hot, {.input = "", .in_child = nullptr, .terminal = true}).out;
+  EXPECT_EQ(shown.find('\x1b'), std::string::npos) << shown;
+  expect_contains(shown, {"\xEF\xBF\xBD", "tokens/s"});
 }
 
 TEST(Generate, SaysWhenThePromptIsLongerThanTheContext) {
@@ -156,6 +177,11 @@ TEST(Generate, TalksInteractively) {
   expect_contains(result.err, {"/NAME VALUE", "temperature = 0", "did you mean tokens?",
                                "/top-p: 2 is too large", "seed = 3"});
   EXPECT_EQ(generate({"--interactive"}, {.input = "/help\n"}).status, 0);
+  const ProcessResult stops =
+      generate({"--interactive", "--tokens", "3"}, {.input = "/stop END\n/stop \nThe cat\n"});
+  EXPECT_EQ(stops.out.substr(0, 7), "The cat");
+  expect_contains(stops.err, {"stop = END\n", "stop = \n"});
+  EXPECT_EQ(stops.err.find("--stop:"), std::string::npos) << stops.err;
 }
 
 TEST(Generate, NamesWhatIsWrong) {
@@ -289,6 +315,31 @@ TEST(Plot, DrawsInTheTerminalAndAsAPicture) {
   expect_failure(run_tapir({"plot", tiny() / "none"}), 1, {"metrics.jsonl"});
   expect_failure(run_tapir({"plot", tiny().run, "--svg", tiny() / "no/folder.svg"}), 1,
                  {"folder.svg"});
+}
+
+TEST(Plot, NamesRunsApart) {
+  const std::string picture = tiny() / "names.svg", other = tiny() / "other/run";
+  fs::create_directories(tiny() / "other/run");
+  fs::copy(tiny() / "run/metrics.jsonl", other + "/metrics.jsonl");
+  fs::copy(other, tiny() / "second");
+  ASSERT_EQ(run_tapir({"plot", tiny() / "run/", tiny() / "second/", "--svg", picture}).status, 0);
+  expect_contains(read_text(picture), {">run training<", ">second training<"});
+  ASSERT_EQ(run_tapir({"plot", tiny().run, other, "--svg", picture}).status, 0);
+  expect_contains(read_text(picture),
+                  {">" + tiny().run + " training<", ">" + other + " training<"});
+}
+
+// Steps of an axis must not be smaller than the distance of two numbers, nor values without bound.
+TEST(Plot, EndsWhateverTheLossesAre) {
+  const std::string run = tiny() / "odd";
+  fs::create_directories(run);
+  for (const char* second : {"1.0", "1.0000000000000002", "1e308", "-1e308", "null"}) {
+    std::ofstream(run + "/metrics.jsonl")
+        << "{\"step\": 9007199254740992, \"loss\": 1.0}\n{\"step\": 9007199254740994, \"loss\": "
+        << second << "}\n";
+    EXPECT_EQ(run_tapir({"plot", run}).status, 0) << second;
+    EXPECT_EQ(run_tapir({"plot", run, "--svg", run + "/loss.svg"}).status, 0) << second;
+  }
 }
 
 TEST(Plot, SkipsALineThatWasCutOff) {

@@ -73,6 +73,12 @@ TEST_F(Input, FilesAndFoldersThatMayNotBeRead) {
   expect_failure(train(folder_ / "closed", {}, as_nobody()), 1, {"closed", "Permission denied"});
   expect_failure(train(folder_ / "closed/a.txt", {}, as_nobody()), 1,
                  {"closed/a.txt", "Permission denied"});
+  fs::create_directories(folder_ / "closed/checkpoints/last");
+  for (const char* command : {"generate", "info", "plot", "report"}) {
+    const ProcessResult result = run_tapir({command, folder_ / "closed"}, as_nobody());
+    expect_failure(result, 1, {"closed"});
+    EXPECT_EQ(result.err.find("filesystem error"), std::string::npos) << result.err;
+  }
   chmod((folder_ / "closed").c_str(), 0755);
 }
 

@@ -106,6 +106,11 @@ TEST(Profile, TracesTrainingAndGeneration) {
   expect_trace(folder / "generate.json", {"layers.0.attn", "linear", "matmul", "attention"});
   expect_failure(run_tapir({"generate", folder / "run", "--profile", folder / "no/trace.json"}), 1,
                  {"no/trace.json"});
+  // What is to be replaced stays until everything is ready.
+  expect_failure(run_tapir(tiny_train(data, folder / "run",
+                                      {"--overwrite", "--profile", folder / "no/trace.json"})),
+                 1, {"no/trace.json"});
+  EXPECT_EQ(run_tapir({"generate", folder / "run", "--tokens", "1"}).status, 0);
 }
 
 // The page's data, out of its <script>.
@@ -156,6 +161,20 @@ TEST(Report, OverlaysRunsAndEscapesTheirText) {
   EXPECT_EQ(runs[0]["samples"][1]["step"], 12);
   EXPECT_EQ(runs[0]["samples"][0]["text"].get<std::string>().find("</script><script>alert(2)"), 0u);
   expect_failure(run_tapir({"report", folder / "none"}), 1, {"metrics.jsonl"});
+}
+
+TEST(Report, DoesWithoutWhatSomebodyChanged) {
+  const TemporaryFolder folder;
+  folder.write("run/metrics.jsonl",
+               "{\"step\": 1, \"loss\": 2.5, \"seconds\": null, \"lr\": \"fast\"}\n"
+               "{\"step\": 2, \"val_loss\": 2.0, \"floor_bits_per_byte\": \"low\"}\n");
+  folder.write("run/machine.json", std::string(100'000, '['));
+  const ProcessResult result = run_tapir({"report", folder / "run"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  const nlohmann::json run = page_data(read_text(folder / "run/report.html"))["runs"][0];
+  EXPECT_EQ(run["training"][0]["loss"], 2.5);
+  EXPECT_EQ(run["validation"][0]["loss"], 2.0);
+  EXPECT_TRUE(run["machine"].is_null());
 }
 
 }  // namespace

@@ -95,9 +95,25 @@ TEST(Export, WritesTheFilesOfOtherPrograms) {
   expect_failure(run_tapir({"export", tiny.run, "--format", "onnx", "--out", tiny / "x"}), 1,
                  {"--format", "onnx", "hf, gguf"});
   expect_failure(run_tapir({"export", tiny / "none", "--out", tiny / "x"}), 1, {"none"});
-  const ProcessResult hf = run_tapir({"export", tiny.run, "--out", tiny / "hf"});
+  const ProcessResult hf = run_tapir({"export", tiny.run, "--out", tiny / "hf/"});
   ASSERT_EQ(hf.status, 0) << hf.err;
+  EXPECT_EQ(run_tapir({"export", tiny.run, "--out", tiny / "hf", "--overwrite"}).status, 0);
   EXPECT_EQ(run_tapir(greedy(tiny / "hf")).out, run_tapir(greedy(tiny.run)).out);
+}
+
+// Whatever else the folder holds would be lost with it.
+TEST(Export, ReplacesNothingButAnEarlierExport) {
+  const TinyRun tiny;
+  const std::string thesis = tiny.folder().write("mine/thesis.txt", "years of work");
+  expect_failure(run_tapir({"export", tiny.run, "--out", tiny / "mine", "--overwrite"}), 1,
+                 {"mine holds thesis.txt", "choose another place"});
+  EXPECT_EQ(read_text(thesis), "years of work");
+  expect_failure(run_tapir({"export", tiny.run, "--out", tiny.run, "--overwrite"}), 1,
+                 {"run holds ", "choose another place"});
+  EXPECT_EQ(run_tapir(greedy(tiny.run)).status, 0);
+  expect_failure(run_tapir({"export", tiny.run, "--out", thesis, "--overwrite"}), 1,
+                 {"thesis.txt is a file"});
+  EXPECT_EQ(read_text(thesis), "years of work");
 }
 
 }  // namespace

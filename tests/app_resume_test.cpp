@@ -117,6 +117,18 @@ TEST_F(Resume, PassesOverADamagedCheckpoint) {
   expect_failure(run_tapir(resume(run)), 1, {"no intact checkpoint", "state.json"});
 }
 
+// As scp, cp -L and archives of other systems leave it: with folders for links.
+TEST_F(Resume, TakesACopyWithoutLinks) {
+  const std::string run = train("run", {"--save-every", "4"}), copy = folder_ / "copy";
+  fs::copy(run, copy, fs::copy_options::recursive);
+  ASSERT_FALSE(fs::is_symlink(copy + "/checkpoints/last"));
+  const ProcessResult result = run_tapir(resume(copy, {"--steps", "18"}));
+  ASSERT_EQ(result.status, 0) << result.err;
+  EXPECT_EQ(result.err, "");
+  EXPECT_EQ(fs::read_symlink(copy + "/checkpoints/last"), "step-18");
+  EXPECT_TRUE(fs::is_symlink(copy + "/checkpoints/best"));
+}
+
 TEST_F(Resume, KeepsTheModelAndItsTokens) {
   const std::string run = train("run", {});
   expect_failure(run_tapir(resume(run, {"--layers", "2"})), 1,
@@ -181,6 +193,29 @@ TEST_F(Resume, ClosedOutputDoesNotStopTraining) {
   Process process(TAPIR_PROGRAM, tiny_train(data_, folder_ / "run"));
   process.close_output();
   EXPECT_EQ(process.wait().status, 0);
+  EXPECT_EQ(metrics(folder_ / "run").size(), 12u);
+}
+
+// As in a log on a full disk, or on a terminal that was closed.
+TEST_F(Resume, OutputThatCannotBeWrittenDoesNotStopTraining) {
+  ProcessOptions options;
+  options.in_child = [] { dup2(open("/dev/full", O_WRONLY), STDOUT_FILENO); };
+  const ProcessResult result = run_tapir(tiny_train(data_, folder_ / "run"), options);
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_EQ(result.err,
+            "tapir: warning: standard output cannot be written: No space left on device\n");
+  EXPECT_EQ(metrics(folder_ / "run").size(), 12u);
+}
+
+// The files of the run must not take their numbers, or messages would be written into them.
+TEST_F(Resume, ClosedDescriptorsStayOutOfTheRun) {
+  ProcessOptions options;
+  options.in_child = [] {
+    for (const int descriptor : {0, 1, 2}) close(descriptor);
+  };
+  EXPECT_EQ(run_tapir(tiny_train(data_, folder_ / "run", {"--sample-every", "6"}), options).status,
+            0);
+  EXPECT_EQ(read_text(folder_ / "run/run.lock"), "");
   EXPECT_EQ(metrics(folder_ / "run").size(), 12u);
 }
 

@@ -40,6 +40,7 @@ TEST_F(TokenizerCommand, TextComesBackFromIds) {
   EXPECT_EQ(run({"decode", tokens}, {.input = ids.out}).out, sentence);
   const ProcessResult special = run({"encode", tokens, "--text", "a<|pad|>", "--parse-special"});
   EXPECT_EQ(special.out, "97 279\n");
+  EXPECT_EQ(run({"encode", tokens, "--text", ""}, {.input = "not this"}).out, "\n");
   EXPECT_EQ(run({"decode", tokens, "97", "279"}).out, "a");
   EXPECT_EQ(run({"decode", tokens, "97", "279", "--keep-special"}).out, "a<|pad|>");
 }
@@ -49,6 +50,9 @@ TEST_F(TokenizerCommand, TextComesBackFromATokenFile) {
   EXPECT_EQ(run({"encode", tokens, "--data", text, "--out", file}).status, 0);
   EXPECT_EQ(run({"decode", tokens, "--file", file}).out, small_text());
   expect_contains(run({"info", file}).out, {"vocabulary 280", "2 per token"});
+  expect_failure(run({"encode", tokens, "--data", text, "--out", folder / "./text.txt"}), 1,
+                 {"--out", "is a file of --data"});
+  EXPECT_EQ(read_text(text), small_text());
   expect_failure(run({"decode", "byte", "--file", file}), 1, {"was made with tokenizer"});
 }
 
@@ -83,6 +87,18 @@ TEST_F(TokenizerCommand, MistakesAreNamed) {
   expect_failure(run({"decode", tokens, "3x"}), 1, {"'3x' is no token id"});
   expect_failure(run({"info", text}), 1, {"not a token file"});
   EXPECT_FALSE(std::filesystem::exists(out));
+}
+
+TEST_F(TokenizerCommand, ADiskWithoutRoomIsNamed) {
+  ProcessOptions options;
+  options.in_child = [] {
+    const rlimit limit{100'000, 100'000};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  };
+  const std::string large = folder.write("large.txt", std::string(100'000, 'a'));
+  expect_failure(run({"encode", "byte", "--data", large, "--out", folder / "large.tok"}, options),
+                 1, {"large.tok", "cannot be written: File too large"});
+  EXPECT_FALSE(std::filesystem::exists(folder / "large.tok"));
 }
 
 TEST_F(TokenizerCommand, FewPairsGiveASmallerVocabularyAndANote) {

@@ -310,6 +310,24 @@ TEST_F(Serialize, AFolderInItsPlaceIsAnError) {
   EXPECT_EQ(files(), 1u);
 }
 
+// /dev/null and pipes would be gone for every other program.
+TEST_F(Serialize, ADeviceOrPipeInItsPlaceStays) {
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  expect_error([&] { write_file_atomically(path("pipe"), "x"); },
+               {"write_file", "pipe", "name a file"});
+  EXPECT_TRUE(fs::is_fifo(path("pipe")));
+  EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(Serialize, ALinkStaysOne) {
+  write_file(path("target"), "old");
+  fs::create_symlink("target", path("link"));
+  write_file_atomically(path("link"), "new");
+  EXPECT_TRUE(fs::is_symlink(path("link")));
+  EXPECT_EQ(read_file(path("target")), "new");
+  EXPECT_EQ(files(), 2u);
+}
+
 // A write that fails half way, as on a full disk: here the process may write 1000 bytes to a file.
 TEST_F(Serialize, AFailedWriteKeepsTheOldFile) {
   write_file(path(), "old");

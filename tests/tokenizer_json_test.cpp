@@ -210,6 +210,7 @@ TEST(Gpt2Files, BrokenFilesAreErrors) {
   EXPECT_EQ(make_bpe_tokenizer(bpe_from_gpt2(bytes, ""))->end_of_text(), 256);
   expect_error([&] { bpe_from_gpt2(bytes, "a b"); }, {"merge 0", "\"ab\""});
   expect_error([&] { bpe_from_gpt2(bytes, "ab\n"); }, {"merge 0", "one space"});
+  expect_error([&] { bpe_from_gpt2(bytes, "a \xFF\n"); }, {"merge 0", "\"\xEF\xBF\xBD\""});
   expect_error([&] { bpe_from_gpt2("[]", ""); }, {"vocab.json must be an object"});
   expect_error([&] { make_bpe_tokenizer(bpe_from_gpt2("{\"a\": 0}", "")); }, {"byte 0x00"});
 }

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
+#include <fcntl.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -25,17 +27,26 @@ bool write_all(int descriptor, std::string_view text) {
 
 }  // namespace
 
+void reserve_standard_descriptors() {
+  for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; ++descriptor) {
+    if (fcntl(descriptor, F_GETFD) >= 0) continue;
+    // Takes the lowest number that is free. For reading only: writing fails, as it did.
+    if (open("/dev/null", O_RDONLY) < 0) return;
+  }
+}
+
 void write_output(std::string_view text) {
   if (write_all(STDOUT_FILENO, text)) return;
   if (errno == EPIPE) throw OutputClosed();
   fail("standard output", "cannot be written: {}", std::strerror(errno));
 }
 
-void write_output_if_read(std::string_view text) {
-  try {
-    write_output(text);
-  } catch (const OutputClosed&) {
-  }
+void write_output_if_possible(std::string_view text) {
+  static bool warned = false;
+  if (write_all(STDOUT_FILENO, text)) return;
+  const int reason = errno;
+  if (reason == EPIPE || std::exchange(warned, true)) return;
+  print_message("tapir: warning: standard output cannot be written: {}\n", std::strerror(reason));
 }
 
 std::string harmless(std::string_view text) {

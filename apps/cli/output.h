@@ -12,6 +12,10 @@ namespace tapir::app {
 // The reader of standard output has gone away (`tapir generate ... | head -1`): end quietly.
 struct OutputClosed {};
 
+// Input, output and errors that are closed would give their numbers to the next files that are
+// opened, and what is meant for people would be written into those. To be called first.
+void reserve_standard_descriptors();
+
 // Writes to standard output at once. Throws OutputClosed when nobody reads it any more; every
 // other failure (a full disk) is an Error.
 void write_output(std::string_view text);
@@ -21,8 +25,9 @@ void print_output(fmt::format_string<Args...> format, Args&&... args) {
   write_output(fmt::format(format, std::forward<Args>(args)...));
 }
 
-// The same, but that nobody reads is no reason to stop.
-void write_output_if_read(std::string_view text);
+// The same, but a failure is no reason to stop: not that nobody reads, a full disk, nor a terminal
+// that was closed. All but the first get one warning.
+void write_output_if_possible(std::string_view text);
 
 // Text from a model or a stranger, without the control characters that could drive a terminal:
 // all but tab and new line become U+FFFD.

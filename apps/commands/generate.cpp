@@ -131,7 +131,8 @@ void write_token(const Tokenizer& tokenizer, const TokenReport& report) {
 
 void print_stats(const WriterStats& stats) {
   const auto rate = [](int64_t tokens, double seconds) {
-    return seconds > 0 ? format_count(static_cast<double>(tokens) / seconds) : "unknown";
+    return tokens > 0 && seconds > 0 ? format_count(static_cast<double>(tokens) / seconds)
+                                     : "unknown";
   };
   print_message("prompt: {} tokens, {} tokens/s; generated: {} tokens, {} tokens/s\n",
                 stats.prompt_tokens, rate(stats.prompt_tokens, stats.prompt_seconds),
@@ -171,7 +172,7 @@ WriterStats write_texts(const LoadedModel& model, const std::string& prompt,
                                           {.text = [&](int64_t sample, std::string_view text) {
                                             generated += text;
                                             if (streaming) {
-                                              write_output(text);
+                                              write_output(for_output(text));
                                             } else {
                                               texts[static_cast<size_t>(sample)] += text;
                                             }

@@ -7,12 +7,14 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "apps/cli/output.h"
 #include "apps/cli/quantity.h"
 #include "apps/commands/command.h"
+#include "apps/data/input_files.h"
 #include "apps/data/text_input.h"
 #include "apps/tokenizer/bpe_trainer.h"
 #include "apps/tokenizer/char_tokenizer.h"
@@ -48,7 +50,7 @@ struct EncodeFlags {
   std::string tokenizer;
   std::vector<std::string> data = {"-"};
   std::string jsonl_field = "text";
-  std::string text;
+  std::optional<std::string> text;
   std::string out;
   bool parse_special = false;
 };
@@ -133,8 +135,8 @@ class IdPrinter {
 
 int encode_to_output(const Tokenizer& tokenizer, const EncodeFlags& flags, SpecialText special) {
   IdPrinter printer;
-  if (!flags.text.empty()) {
-    printer.print(tokenizer.encode(flags.text, special));
+  if (flags.text) {
+    printer.print(tokenizer.encode(*flags.text, special));
   } else {
     StreamEncoder encoder(tokenizer, special,
                           [&](std::span<const int32_t> ids) { printer.print(ids); });
@@ -147,23 +149,34 @@ int encode_to_output(const Tokenizer& tokenizer, const EncodeFlags& flags, Speci
   return 0;
 }
 
+// The tokens would take the place of the text that they come from.
+void require_other_file(const EncodeFlags& flags) {
+  for (const InputFile& file : find_input_files(flags.data).files) {
+    std::error_code error;
+    const bool same =
+        !file.is_standard_input() && std::filesystem::equivalent(file.path, flags.out, error);
+    require(!same, kOp, "--out {} is a file of --data; name another one", flags.out);
+  }
+}
+
 int encode(const EncodeFlags& flags) {
   const std::unique_ptr<Tokenizer> tokenizer = open_tokenizer(flags.tokenizer);
   const SpecialText special = flags.parse_special ? SpecialText::kParse : SpecialText::kAsText;
   if (flags.out.empty()) return encode_to_output(*tokenizer, flags, special);
+  if (!flags.text) require_other_file(flags);
   TokenFileWriter writer(flags.out, *tokenizer);
   StreamEncoder encoder(*tokenizer, special,
                         [&](std::span<const int32_t> ids) { writer.append(ids); });
   TextInputSize size;
-  if (flags.text.empty()) {
+  if (!flags.text) {
     TextInput input = open_input(flags.data, flags.jsonl_field);
     size = input.read([&](std::string_view text) { encoder.add_text(text); },
                       [&] { encoder.end_document(); });
     print_notes(input.notes());
   } else {
-    encoder.add_text(flags.text);
+    encoder.add_text(*flags.text);
     encoder.end_document();
-    size = {1, static_cast<int64_t>(flags.text.size())};
+    size = {1, static_cast<int64_t>(flags.text->size())};
   }
   encoder.finish();
   writer.finish();

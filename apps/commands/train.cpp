@@ -84,7 +84,7 @@ void report_resumed(const std::filesystem::path& checkpoint, const Trainer& trai
                     bool newer_are_damaged) {
   const int64_t windows = trainer.state().data.windows;
   const WindowSampler& sampler = trainer.sampler();
-  write_output_if_read(fmt::format(
+  write_output_if_possible(fmt::format(
       "resuming from step {}: {} is {}, every file as it was written\n"
       "epoch {}, {} of its {} windows done\n",
       trainer.state().step, checkpoint.string(),
@@ -96,7 +96,7 @@ void report_resumed(const std::filesystem::path& checkpoint, const Trainer& trai
 int finish(StopReason reason, const TrainRequest& request, const RunFolder& folder) {
   if (reason == StopReason::interrupted) return StopSignals::exit_status();
   if (request.plot)
-    write_output_if_read(chart_text(loss_chart({folder.path()}), terminal_width(), 20));
+    write_output_if_possible(chart_text(loss_chart({folder.path()}), terminal_width(), 20));
   return 0;
 }
 
@@ -132,7 +132,7 @@ int train(TrainRequest& request, const Flags& flags) {
     report_resumed(checkpoint, trainer, !passed_over.empty());
   }
   const double seconds_per_step = trainer.time_one_step();
-  write_output_if_read(
+  write_output_if_possible(
       summary({.config = config,
                .data = data,
                .memory = forecast_memory(config, vocab_size, data.memory_bytes(), device),
@@ -143,10 +143,10 @@ int train(TrainRequest& request, const Flags& flags) {
   warn_of_slow_blas();
   if (request.dry_run) return 0;
 
+  Profiling profiling(request.profile, device);  // a path that cannot be written spares the old run
   folder.begin(config_text(settings(request.config)), trainer.state());
   const StopSignals signals;
   TrainingSession session(config, data, trainer, folder, std::move(end_tokens));
-  Profiling profiling(request.profile, device);
   const StopReason reason = session.run();
   profiling.finish();
   return finish(reason, request, folder);

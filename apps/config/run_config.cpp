@@ -9,6 +9,8 @@ using Settings = std::vector<Setting>;
 
 // Keeps sizes far from overflow; no machine trains anything near it.
 constexpr double kMostSize = 1 << 24;
+// What nn::TransformerConfig takes.
+constexpr double kMostLayers = 1 << 12, kMostWidth = 1 << 22;
 
 Choice position_choice(bool& rope) {
   return {{"rope", "none"},
@@ -39,16 +41,16 @@ void add_model(Settings& list, ModelConfig& m) {
   list.insert(
       list.end(),
       {
-          {group, "layers", &m.layers, "Transformer blocks", 1, kMostSize},
-          {group, "heads", &m.heads, "Attention heads; they divide --d-model", 1, kMostSize},
+          {group, "layers", &m.layers, "Transformer blocks", 1, kMostLayers},
+          {group, "heads", &m.heads, "Attention heads; they divide --d-model", 1, kMostWidth},
           {group, "kv-heads", &m.kv_heads,
            "Heads of keys and values, shared by groups of attention heads; they divide --heads", 1,
-           kMostSize},
-          {group, "d-model", &m.d_model, "Width of the model", 1, kMostSize},
+           kMostWidth},
+          {group, "d-model", &m.d_model, "Width of the model", 1, kMostWidth},
           {group, "d-ff", &m.d_ff,
            "Width of the feed-forward layers; by default 4 (swiglu: 8/3) times --d-model", 1,
-           kMostSize},
-          {group, "context", &m.context, "Tokens that the model sees at once", 1, kMostSize},
+           kMostWidth},
+          {group, "context", &m.context, "Tokens that the model sees at once", 1, kMostWidth},
           {group, "norm", choice_of(m.norm, {"rms", "layer", "none"}, nn::parse_norm_kind),
            "Normalisation layers"},
           {group, "norm-position",

@@ -36,7 +36,9 @@ void append_utf8(std::string& text, uint32_t code) {
 
 class Parser {
  public:
-  Parser(std::string_view text, std::string_view file) : text_(text), file_(file) {}
+  Parser(std::string_view text, std::string_view file) : text_(text), file_(file) {
+    if (text_.starts_with("\xEF\xBB\xBF")) text_.remove_prefix(3);  // some editors begin with it
+  }
 
   std::vector<TomlEntry> run() {
     for (skip_blank_lines(); !at_end(); skip_blank_lines()) {
@@ -67,7 +69,10 @@ class Parser {
   }
   // What stands here, for messages.
   std::string found() const {
-    return peek() == '\n' ? "the end of the line" : std::string(1, peek());
+    if (peek() == '\n') return "the end of the line";
+    size_t size = 1;  // of the character in UTF-8
+    while (at_ + size < text_.size() && (text_[at_ + size] & 0xC0) == 0x80) ++size;
+    return std::string(text_.substr(at_, size));
   }
 
   void skip_spaces() {
@@ -187,13 +192,14 @@ class Parser {
 
   void read_escape(std::string& value) {
     constexpr std::string_view kNames = "btnfr\"\\", kMeanings = "\b\t\n\f\r\"\\";
+    const std::string shown = found();
     const char c = take();
     if (const size_t index = kNames.find(c); index != std::string_view::npos) {
       value += kMeanings[index];
     } else if (c == 'u' || c == 'U') {
       append_utf8(value, read_code(c == 'u' ? 4 : 8));
     } else {
-      error("there is no escape \\{} in strings; write \\\\ for a backslash", c);
+      error("there is no escape \\{} in strings; write \\\\ for a backslash", shown);
     }
   }
 

@@ -49,7 +49,11 @@ class Conversation {
     const Setting* setting = find_setting(settings_, name);
     require(setting != nullptr, "/" + name, "there is no such option{}; /help lists them",
             did_you_mean(name, names_of(settings_)));
-    if (space != std::string::npos) assign(*setting, {{text.substr(space + 1)}}, "/" + name);
+    if (space != std::string::npos) {
+      std::vector<std::string> values = {text.substr(space + 1)};
+      if (values[0].empty() && is_list(*setting)) values.clear();  // how a list becomes empty
+      assign(*setting, values, "/" + name);
+    }
     print_message("{} = {}\n", name, fmt::join(values_of(*setting), " "));
   }
 

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "apps/files.h"
@@ -18,6 +20,35 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kOp = "export";
+
+constexpr const char* kConfig = "config.json";
+constexpr const char* kGenerationConfig = "generation_config.json";
+constexpr const char* kTokenizer = "tokenizer.json";
+constexpr const char* kTokenizerConfig = "tokenizer_config.json";
+constexpr const char* kWeights = "model.safetensors";
+constexpr std::array kFiles = {kConfig, kGenerationConfig, kTokenizer, kTokenizerConfig, kWeights};
+
+// The folder itself, without links and a slash at the end.
+fs::path real_place(const fs::path& folder) {
+  const fs::path place = fs::weakly_canonical(folder);
+  return place.has_filename() ? place : place.parent_path();
+}
+
+// A new export takes the place of the whole folder, so nothing but an earlier one may be in it.
+void require_replaceable(const fs::path& folder, bool overwrite) {
+  if (!fs::exists(folder)) return;
+  require(overwrite, kOp,
+          "{} exists; choose another place with --out, or replace it with --overwrite",
+          folder.string());
+  require(fs::is_directory(folder), kOp, "{} is a file; name a folder with --out", folder.string());
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    require(std::find(kFiles.begin(), kFiles.end(), name) != kFiles.end(), kOp,
+            "{} holds {}, which no export wrote and --overwrite would remove; choose another place "
+            "with --out",
+            folder.string(), name);
+  }
+}
 
 // Llama has biases in q, k, v and the output projection, or in none of them: those that this model
 // lacks are zeros.
@@ -64,28 +95,26 @@ std::string tokenizer_config(const Tokenizer& tokenizer, const BoundaryTokens& t
 
 void export_hugging_face(const LoadedModel& model, const fs::path& folder, DType dtype,
                          bool overwrite) {
-  require(overwrite || !fs::exists(folder), kOp,
-          "{} exists; choose another place with --out, or replace it with --overwrite",
-          folder.string());
+  const fs::path target = real_place(folder);
+  require_replaceable(target, overwrite);
   const LlamaConfig config{model.info.config.model, model.tokenizer->vocab_size(), {}};
   require_llama(config.model);
   const auto tokenizer = exportable_tokenizer(model.tokenizer, model.info.documents);
   const BoundaryTokens tokens{tokenizer->begin_of_text(),
                               end_ids(*tokenizer, model.info.end_tokens)};
-  const fs::path target = fs::absolute(folder).lexically_normal();
   const fs::path temporary = target.parent_path() / ("." + target.filename().string() + ".new");
   std::error_code error;
   fs::remove_all(temporary, error);
   fs::create_directories(temporary, error);
   require(!error, kOp, "cannot create {}: {}", temporary.string(), error.message());
-  write_file(temporary / "config.json", llama_config_json(config, tokens, dtype));
-  write_file(temporary / "generation_config.json", llama_generation_json(tokens));
-  write_file(temporary / "tokenizer.json", tokenizer_to_json(*tokenizer));
-  write_file(temporary / "tokenizer_config.json",
+  const RemovedUnlessMoved remover{temporary};
+  write_file(temporary / kConfig, llama_config_json(config, tokens, dtype));
+  write_file(temporary / kGenerationConfig, llama_generation_json(tokens));
+  write_file(temporary / kTokenizer, tokenizer_to_json(*tokenizer));
+  write_file(temporary / kTokenizerConfig,
              tokenizer_config(*tokenizer, tokens, config.model.context));
   // transformers looks for the format here.
-  save_safetensors(temporary / "model.safetensors", hugging_face_tensors(model, dtype),
-                   {{"format", "pt"}});
+  save_safetensors(temporary / kWeights, hugging_face_tensors(model, dtype), {{"format", "pt"}});
   move_folder_into_place(temporary, target);
 }
 

@@ -11,6 +11,11 @@ void include(Range& range, double value, bool first) {
   range.high = first ? value : std::max(range.high, value);
 }
 
+// Values that differ in nothing but rounding: steps between them are too small to count in.
+bool is_point(const Range& range) {
+  return range.width() <= 1e-9 * std::max(std::abs(range.low), std::abs(range.high));
+}
+
 }  // namespace
 
 std::vector<double> axis_ticks(double low, double high, int count) {
@@ -37,8 +42,8 @@ std::pair<Range, Range> chart_ranges(const Chart& chart) {
       first = false;
     }
   }
-  if (x.width() <= 0) x.high = x.low + 1;
-  if (y.width() <= 0) y.high = y.low + std::max(1e-3, std::abs(y.low) * 0.1);
+  if (is_point(x)) x.high = x.low + std::max(1.0, std::abs(x.low) * 0.1);
+  if (is_point(y)) y.high = y.low + std::max(1e-3, std::abs(y.low) * 0.1);
   return {x, y};
 }
 

@@ -2,8 +2,15 @@
 
 #include <cmath>
 
+#include "apps/training/run_names.h"
+
 namespace tapir::app {
 namespace {
+
+// Infinity, and what a chart would run over with.
+bool is_off_the_chart(std::optional<double> loss) {
+  return !loss || !(std::abs(*loss) < 1e300);
+}
 
 constexpr size_t kCurvePoints = 250;  // of a curve: more would only show noise
 
@@ -13,7 +20,7 @@ Series training_series(const std::vector<Metrics>& lines, const std::string& pre
   for (size_t first = 0; first < lines.size(); first += stretch) {
     double x = 0, y = 0, count = 0;
     for (size_t i = first; i < std::min(first + stretch, lines.size()); ++i) {
-      if (!lines[i].loss || !std::isfinite(*lines[i].loss)) continue;
+      if (is_off_the_chart(lines[i].loss)) continue;
       x += static_cast<double>(lines[i].step);
       y += *lines[i].loss;
       ++count;
@@ -28,7 +35,7 @@ Series training_series(const std::vector<Metrics>& lines, const std::string& pre
 Series validation_series(const std::vector<Metrics>& lines, const std::string& prefix) {
   Series series{prefix + "validation", {}, {}, true};
   for (const Metrics& line : lines) {
-    if (!line.val_loss || !std::isfinite(*line.val_loss)) continue;
+    if (is_off_the_chart(line.val_loss)) continue;
     series.x.push_back(static_cast<double>(line.step));
     series.y.push_back(*line.val_loss);
   }
@@ -39,9 +46,10 @@ Series validation_series(const std::vector<Metrics>& lines, const std::string& p
 
 Chart loss_chart(const std::vector<std::filesystem::path>& runs) {
   Chart chart{"Loss", "step", "nats per token", {}};
-  for (const std::filesystem::path& run : runs) {
-    const std::vector<Metrics> lines = read_metrics(run / "metrics.jsonl");
-    const std::string prefix = runs.size() == 1 ? "" : run.filename().string() + " ";
+  const std::vector<std::string> names = run_names(runs);
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const std::vector<Metrics> lines = read_metrics(runs[i] / "metrics.jsonl");
+    const std::string prefix = runs.size() == 1 ? "" : names[i] + " ";
     for (Series series : {training_series(lines, prefix), validation_series(lines, prefix)}) {
       if (!series.x.empty()) chart.series.push_back(std::move(series));
     }

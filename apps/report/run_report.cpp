@@ -8,7 +8,9 @@
 #include "apps/config/run_config.h"
 #include "apps/machine.h"
 #include "apps/tokenizer/file_io.h"
+#include "apps/tokenizer/strict_json.h"
 #include "apps/training/metrics.h"
+#include "apps/training/run_names.h"
 #include "apps/web/web_page.h"
 #include "backends/cpu/cpu_features.h"
 #include "backends/cpu/threads.h"
@@ -25,6 +27,13 @@ constexpr size_t kMostSampleText = 20'000;
 
 const std::vector<std::string> kMeasured = {"loss", "lr", "grad_norm", "tokens_per_s"};
 
+// Other programs may have written what is there.
+std::optional<double> number_at(const Json& line, const std::string& name) {
+  const auto found = line.find(name);
+  return found != line.end() && found->is_number() ? std::optional(found->get<double>())
+                                                   : std::nullopt;
+}
+
 // The mean of each stretch of lines, so that a curve has at most kReportPoints.
 Json training_curve(const std::vector<Json>& lines) {
   Json curve = Json::array();
@@ -32,13 +41,13 @@ Json training_curve(const std::vector<Json>& lines) {
   for (size_t first = 0; first < lines.size(); first += stretch) {
     const size_t last = std::min(first + stretch, lines.size());
     Json point = {{"step", lines[last - 1]["step"]},
-                  {"seconds", lines[last - 1].value("seconds", 0.0)}};
+                  {"seconds", number_at(lines[last - 1], "seconds").value_or(0)}};
     for (const std::string& name : kMeasured) {
       double sum = 0, count = 0;
       for (size_t i = first; i < last; ++i) {
-        if (!lines[i].contains(name) || !lines[i][name].is_number()) continue;
-        sum += lines[i][name].get<double>();
-        ++count;
+        const auto value = number_at(lines[i], name);
+        sum += value.value_or(0);
+        count += value ? 1 : 0;
       }
       if (count > 0) point[name] = sum / count;
     }
@@ -51,15 +60,15 @@ Json training_curve(const std::vector<Json>& lines) {
 Json validation_curve(const std::vector<Json>& lines) {
   Json curve = Json::array();
   for (const Json& line : lines) {
-    if (!line.contains("val_loss") || !line["val_loss"].is_number()) continue;
+    const auto loss = number_at(line, "val_loss");
+    if (!loss) continue;
     Json point = {{"step", line["step"]},
-                  {"seconds", line.value("seconds", 0.0)},
-                  {"loss", line["val_loss"]}};
-    if (line.contains("bits_per_byte")) point["bits_per_byte"] = line["bits_per_byte"];
-    if (line.contains("bits_per_byte") && line.contains("floor_bits_per_byte")) {
-      point["floor"] = line["floor_bits_per_byte"].get<double>() * line["val_loss"].get<double>() /
-                       line["bits_per_byte"].get<double>();
-    }
+                  {"seconds", number_at(line, "seconds").value_or(0)},
+                  {"loss", *loss}};
+    const auto bits = number_at(line, "bits_per_byte");
+    const auto floor = number_at(line, "floor_bits_per_byte");
+    if (bits) point["bits_per_byte"] = *bits;
+    if (bits && floor) point["floor"] = *floor * *loss / *bits;
     curve.push_back(std::move(point));
   }
   return curve;
@@ -105,31 +114,35 @@ Json configuration(const fs::path& path) {
 
 Json machine(const fs::path& path) {
   if (!fs::exists(path)) return nullptr;
-  return Json::parse(read_file(path), nullptr, /*allow_exceptions=*/false);
+  const std::string text = read_file(path);
+  try {
+    parse_strict_json(text, path.string());
+    return Json::parse(text);
+  } catch (const Error&) {
+    return nullptr;  // somebody changed it; the page does without
+  }
 }
 
-Json describe_run(const fs::path& run) {
+Json describe_run(const fs::path& run, const std::string& name) {
   std::vector<Json> lines;
   for (const Metrics& line : read_metrics(run / "metrics.jsonl")) {
     lines.push_back(Json::parse(line.text));
   }
   require(!lines.empty(), "report", "there are no measurements in {} yet", run.string());
-  const fs::path folder = run.filename().empty() ? run.parent_path() : run;
-  return {
-      {"name", folder.filename().string()},           {"training", training_curve(lines)},
-      {"validation", validation_curve(lines)},        {"samples", samples(run / "samples.txt")},
-      {"config", configuration(run / "config.toml")}, {"machine", machine(run / "machine.json")}};
+  return {{"name", name},
+          {"training", training_curve(lines)},
+          {"validation", validation_curve(lines)},
+          {"samples", samples(run / "samples.txt")},
+          {"config", configuration(run / "config.toml")},
+          {"machine", machine(run / "machine.json")}};
 }
 
 }  // namespace
 
 std::string run_report(const std::vector<fs::path>& runs) {
   Json described = Json::array();
-  std::vector<std::string> names;
-  for (const fs::path& run : runs) {
-    described.push_back(describe_run(run));
-    names.push_back(described.back()["name"]);
-  }
+  const std::vector<std::string> names = run_names(runs);
+  for (size_t i = 0; i < runs.size(); ++i) described.push_back(describe_run(runs[i], names[i]));
   WebPage page{.title = fmt::format("{}", fmt::join(names, ", ")),
                .body = "report/page/report.html",
                .styles = {"report/page/report.css"},

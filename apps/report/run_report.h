@@ -8,7 +8,7 @@
 namespace tapir::app {
 
 // One page about these runs. What a run lacks is left out; a folder without measurements is an
-// Error. The names of the runs are those of their folders.
+// Error.
 std::string run_report(const std::vector<std::filesystem::path>& runs);
 
 // What ran the run, for its machine.json: build, processor or card, threads, memory.

@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "backends/error.h"
+#include "backends/file_place.h"
 
 namespace tapir::app {
 namespace {
@@ -36,7 +37,8 @@ std::string read_file(const std::filesystem::path& path) {
 }
 
 void write_file(const std::filesystem::path& path, std::string_view contents) {
-  std::filesystem::path temporary = path;
+  const std::filesystem::path place = file_place("write", path);
+  std::filesystem::path temporary = place;
   temporary += ".tmp";
   std::error_code error;
   errno = 0;
@@ -50,7 +52,7 @@ void write_file(const std::filesystem::path& path, std::string_view contents) {
       fail("write", "cannot write {}: {}", path.string(), why);
     }
   }
-  std::filesystem::rename(temporary, path, error);
+  std::filesystem::rename(temporary, place, error);
   require(!error, "write", "{} cannot be replaced: {}", path.string(), error.message());
 }
 

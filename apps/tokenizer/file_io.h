@@ -11,8 +11,9 @@ namespace tapir::app {
 // Error.
 std::string read_file(const std::filesystem::path& path);
 
-// Replaces the file: written under a temporary name beside it, then renamed, so that a reader
-// never sees half of it. Failure is an Error.
+// Replaces the file, or the one that it is a link to: written under a temporary name beside it,
+// then renamed, so that a reader never sees half of it. Failure is an Error, and so is a device or
+// pipe.
 void write_file(const std::filesystem::path& path, std::string_view contents);
 
 }  // namespace tapir::app

@@ -101,7 +101,9 @@ class JsonBuilder {
   }
 
   bool parse_error(size_t, const std::string&, const nlohmann::detail::exception& error) {
-    fail(op_, "not valid JSON: {}", error.what());
+    // Without the name that the library gives it.
+    const std::string_view what = error.what();
+    fail(op_, "not valid JSON: {}", what.substr(what.find("] ") + 2));
   }
 
  private:
@@ -141,7 +143,8 @@ JsonValue parse_strict_json(std::string_view text, std::string_view op) {
 }
 
 std::string json_quote(std::string_view text) {
-  return nlohmann::json(text).dump();
+  using Json = nlohmann::json;
+  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace tapir::app

@@ -73,7 +73,7 @@ struct JsonValue::Member {
 // twice is an Error under the name `op`.
 JsonValue parse_strict_json(std::string_view text, std::string_view op);
 
-// `text`, which must be valid UTF-8, as a JSON string with its quotes.
+// `text` as a JSON string with its quotes; what is not UTF-8 becomes U+FFFD.
 std::string json_quote(std::string_view text);
 
 }  // namespace tapir::app

@@ -19,7 +19,7 @@ class TokenFileWriter {
  public:
   // Of the tokenizer only the vocabulary's size and the hash are kept. A path that cannot be
   // written is an Error.
-  TokenFileWriter(std::filesystem::path path, const Tokenizer& tokenizer);
+  TokenFileWriter(const std::filesystem::path& path, const Tokenizer& tokenizer);
   ~TokenFileWriter();
   TokenFileWriter(const TokenFileWriter&) = delete;
   TokenFileWriter& operator=(const TokenFileWriter&) = delete;

@@ -10,6 +10,7 @@
 #include "apps/tokenizer/token_format.h"
 #include "apps/tokenizer/tokenizer.h"
 #include "backends/error.h"
+#include "backends/file_place.h"
 
 namespace tapir::app {
 namespace {
@@ -30,9 +31,9 @@ struct TokenFileWriter::State {
   std::vector<uint64_t> checksums;
 };
 
-TokenFileWriter::TokenFileWriter(std::filesystem::path path, const Tokenizer& tokenizer)
+TokenFileWriter::TokenFileWriter(const std::filesystem::path& path, const Tokenizer& tokenizer)
     : state_(std::make_unique<State>()) {
-  state_->path = std::move(path);
+  state_->path = file_place(kOp, path);
   state_->temporary = state_->path;
   state_->temporary += ".tmp";
   Header& header = state_->header;
@@ -109,8 +110,9 @@ void TokenFileWriter::flush_block() {
 
 void TokenFileWriter::write_bytes(const void* bytes, size_t count) {
   if (count == 0) return;
-  require(std::fwrite(bytes, 1, count, state_->file) == count, kOp, "{} cannot be written: {}",
-          state_->temporary.string(), std::strerror(errno));
+  const bool written = std::fwrite(bytes, 1, count, state_->file) == count;
+  require(written, kOp, "{} cannot be written: {}", state_->temporary.string(),
+          std::strerror(errno));
 }
 
 }  // namespace tapir::app

@@ -95,15 +95,6 @@ Json info_to_json(const CheckpointContents& contents, const fs::path& folder) {
           {"config", settings_to_json(settings(config))}};
 }
 
-// A folder that could not be completed must not go on filling the disk.
-struct RemovedUnlessMoved {
-  fs::path folder;
-  ~RemovedUnlessMoved() {
-    std::error_code ignored;
-    fs::remove_all(folder, ignored);
-  }
-};
-
 StateDict without_masters(const optim::Optimizer& optimizer) {
   StateDict state = optimizer.state_dict();
   for (const optim::Optimizer::Slot& slot : optimizer.slots())

@@ -70,6 +70,9 @@ std::string advice(const RunConfig& config, double available,
     return fmt::format("--batch 1 --accumulate {} --checkpoint-activations takes {}", rows,
                        format_bytes(forecast(smaller)));
   }
+  smaller.training.accumulate = 1;
+  if (fits())
+    return fmt::format("a step reads {} sequences; take fewer with --batch and --accumulate", rows);
   return "even one sequence at a time is too much; use a smaller --d-model, --layers or --context";
 }
 
@@ -82,10 +85,16 @@ MemoryForecast forecast_memory(const RunConfig& config, int64_t vocab_size, int6
   const double weights = count * number_bytes(config);
   // AdamW's two means, and a copy of the weights if these are no f32.
   const double kept = parameter_dtype(config.training.precision) == DType::f32 ? 2 : 3;
+  // The tokens of all micro-batches of a step, as inputs and targets, with what a tensor takes.
+  constexpr double kId = 4, kTensor = 512;  // bytes
+  const auto rows = static_cast<double>(config.training.accumulate);
+  const auto tokens = static_cast<double>(config.training.batch * c.max_seq_len);
+  const double batches = rows * 2 * (tokens * kId + kTensor);
   return {.weights = weights,
           .gradients = weights,
           .optimizer = kept * count * kFloat,
           .activations = activation_bytes(config, c, device),
+          .batches = batches,
           .data = device == kCpu ? static_cast<double>(data_bytes) : 0.0};
 }
 

@@ -14,9 +14,10 @@ struct MemoryForecast {
   double gradients = 0;
   double optimizer = 0;
   double activations = 0;  // the most that is kept for one backward pass, and its temporaries
+  double batches = 0;      // the tokens of a step
   double data = 0;
 
-  double total() const { return weights + gradients + optimizer + activations + data; }
+  double total() const { return weights + gradients + optimizer + activations + batches + data; }
 };
 
 // Of the device's own memory, where it has such: the text of `data_bytes` is in the machine's.

@@ -93,7 +93,7 @@ void Progress::show(const StepReport& report) {
   if (!options_.terminal) {
     if (line_due(report.step)) {
       const Figures figures(report, options_.steps, tokens_per_s_, seconds_left(report));
-      write_output_if_read(figures.line(std::string::npos) + "\n");
+      write_output_if_possible(figures.line(std::string::npos) + "\n");
     }
     return;
   }
@@ -101,15 +101,15 @@ void Progress::show(const StepReport& report) {
   if (now - drawn_ < kRedraw && report.step != options_.steps) return;
   drawn_ = now;
   bar_shown_ = true;
-  write_output_if_read(fmt::format("{}{}", kClearLine,
-                                   progress_bar(report, options_.steps, tokens_per_s_,
-                                                seconds_left(report), terminal_width() - 1)));
+  write_output_if_possible(fmt::format("{}{}", kClearLine,
+                                       progress_bar(report, options_.steps, tokens_per_s_,
+                                                    seconds_left(report), terminal_width() - 1)));
 }
 
 void Progress::print(std::string_view text) {
-  if (bar_shown_) write_output_if_read(kClearLine);
+  if (bar_shown_) write_output_if_possible(kClearLine);
   bar_shown_ = false;
-  write_output_if_read(text);
+  write_output_if_possible(text);
 }
 
 void Progress::finish() {

@@ -48,7 +48,7 @@ class Trainer {
   // finite is an Error that names the first bad tensor; the weights are then those before the step.
   StopReason run(TrainingObserver& observer);
 
-  // The seconds that one forward and backward pass takes, with nothing learned from it.
+  // The seconds that the passes of a step take, judged by one micro-batch. Nothing is learned.
   double time_one_step();
 
   const nn::TransformerLM& model() const { return model_; }

@@ -70,7 +70,7 @@ void TrainingSession::step_done(const StepReport& report) {
   if (report.best || due(report.step, config_.output.save_every)) {
     attempt(fmt::format("step {} was not saved", report.step), [&] { save(report.best); });
   }
-  if (report.validation) draw_loss();
+  if (report.validation) draw_loss_in_turn();
   const bool stopping = StopSignals::stop_requested();
   if (!stopping && due(report.step, config_.output.sample_every)) {
     attempt("the sample was not kept", [&] { sample(report.step); });
@@ -146,6 +146,15 @@ void TrainingSession::draw_loss() {
   } catch (const Error& error) {
     progress_.print(fmt::format("the loss curve was not drawn: {}\n", error.what()));
   }
+}
+
+// All measurements so far are read, which takes seconds after hundreds of thousands of steps.
+void TrainingSession::draw_loss_in_turn() {
+  const auto start = std::chrono::steady_clock::now();
+  if (start < next_drawing_) return;
+  draw_loss();
+  const auto end = std::chrono::steady_clock::now();
+  next_drawing_ = end + 19 * (end - start);
 }
 
 void TrainingSession::report_end(StopReason reason) {

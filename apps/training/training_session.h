@@ -1,6 +1,7 @@
 // One session of a training run: the loop with everything that a person sees and keeps of it.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <string>
 #include <vector>
@@ -32,6 +33,8 @@ class TrainingSession : public TrainingObserver {
   void warn(const std::string& what);
   void sample(int64_t step);
   void draw_loss();
+  // At a validation: not again until drawing is a twentieth of the time.
+  void draw_loss_in_turn();
   void report_end(StopReason reason);
 
   const RunConfig& config_;
@@ -43,6 +46,7 @@ class TrainingSession : public TrainingObserver {
   int64_t saved_step_;
   uint64_t train_data_;
   bool measurements_wait_ = false;  // the latest could not be written
+  std::chrono::steady_clock::time_point next_drawing_;
 };
 
 }  // namespace tapir::app

@@ -6,7 +6,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 prefix=$1/install-tree
 rm -rf "$prefix" "$1/consumer"
 cmake --install "$1" --prefix "$prefix" > /dev/null
-cmake -S "$here" -B "$1/consumer" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$2" \
+# Ninja is what this project needs anyway; make may be missing.
+cmake -G Ninja -S "$here" -B "$1/consumer" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$2" \
   -DCMAKE_BUILD_TYPE=Release
 cmake --build "$1/consumer"
 "$1/consumer/consumer"

@@ -3,7 +3,8 @@
 
 // About `count` round numbers that cover [low, high].
 function axisTicks(low, high, count) {
-  const span = high - low || 1;
+  // Values that differ in nothing but rounding leave no room for steps.
+  const span = Math.max(high - low, Math.max(Math.abs(low), Math.abs(high)) * 1e-9) || 1;
   const power = 10 ** Math.floor(Math.log10(span / count));
   const step = power * [1, 2, 5, 10].find((factor) => span / (power * factor) <= count);
   const ticks = [];
