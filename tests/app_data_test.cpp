@@ -287,9 +287,7 @@ TEST(MemoryForecast, IsNearThePeak) {
   TemporaryFolder folder;
   RunConfig config = config_for({folder.write("a.txt", std::string(3000, 'a'))});
   config.training.eval_every = 0;
-  config.model.layers = 2;  // two of each kind, and small, for the sanitizers' sake
-  config.model.context = 64;
-  config.training.batch = 4;
+  config.training.batch = 8;
   config.training.steps = 2;
   const Dataset data = load_dataset(config);
   const auto check = [&](const std::string& what) {

@@ -189,7 +189,7 @@ TEST_F(ProgramOnCuda, ARunThatTheGpuCannotHoldIsRefusedWithAdvice) {
   TemporaryFolder folder;
   const std::string data = folder.write("text.txt", small_text());
   const ProcessResult result = run_tapir(tiny_train(
-      data, folder / "run", {"--device", "cuda", "--batch", "10000000", "--accumulate", "9"}));
+      data, folder / "run", {"--device", "cuda", "--batch", "10000", "--accumulate", "4"}));
   expect_failure(result, 1,
                  {"train: this run would take about", "of the GPU's memory, but",
                   "are available; --batch ", " --accumulate ", "as much per step"});

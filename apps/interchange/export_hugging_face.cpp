@@ -30,7 +30,7 @@ constexpr std::array kFiles = {kConfig, kGenerationConfig, kTokenizer, kTokenize
 
 // The folder itself, without links and a slash at the end.
 fs::path real_place(const fs::path& folder) {
-  const fs::path place = fs::weakly_canonical(folder);
+  const fs::path place = fs::weakly_canonical(fs::absolute(folder));
   return place.has_filename() ? place : place.parent_path();
 }
 
