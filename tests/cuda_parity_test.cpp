@@ -325,16 +325,17 @@ TEST_F(CudaTest, WideMaskedAttentionAgrees) {
   for (size_t i = 0; i < keep.size(); ++i)
     keep[i] = i % 7 != 2 && i >= 70;  // the first sees nothing
   const Tensor mask = Tensor::from(keep, {9, 70}, DType::boolean);
-  for (const auto& [dtype, tolerance] :
+  for (const auto& [type, tolerance] :
        {std::pair{DType::f64, 1e-12}, std::pair{DType::f32, 1e-5}, std::pair{DType::bf16, 0.02}}) {
+    const DType dtype = type;  // lambdas cannot capture a structured binding
     SCOPED_TRACE(name_of(dtype));
     const auto attend_on = [&](Device device) {
       AttentionArguments arguments;
       arguments.causal = true;
       arguments.mask = to(mask, device);
-      const auto input = [&, type = dtype](int64_t heads, int64_t length, int64_t width) {
+      const auto input = [&](int64_t heads, int64_t length, int64_t width) {
         const uint64_t seed = static_cast<uint64_t>(width);
-        return to(to(normal({1, heads, length, width}, DType::f64, seed), type), device)
+        return to(to(normal({1, heads, length, width}, DType::f64, seed), dtype), device)
             .set_requires_grad();
       };
       return run(
