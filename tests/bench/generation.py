@@ -99,14 +99,14 @@ def tapir(program, run, weights, tokens, prompt):
     command = [program, "generate", run, "--prompt", prompt, "--tokens", str(tokens), "--threads",
                str(THREADS), "--temperature", "0", "--weights", weights]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stderr
-    prompt_rate, rate = re.search(r"prompt: .*?, (\S+) tokens/s; generated: .*?, (\S+) tokens/s",
+    prompt_rate, rate = re.search(r"prompt: .*?, (\S+ ?[kM]?) tokens/s; generated: .*?, (\S+ ?[kM]?) tokens/s",
                                   text).groups()
     return number(prompt_rate), number(rate)
 
 
 def number(text):
-    scale = {"K": 1e3, "k": 1e3, "M": 1e6}.get(text[-1])
-    return float(text[:-1]) * scale if scale else float(text)
+    digits, _, unit = text.partition(" ")
+    return float(digits) * {"": 1, "k": 1e3, "M": 1e6}[unit]
 
 
 def compare(sizes, options):
