@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef TAPIR_SANITIZED
 constexpr bool kSlow =
     true;  // every start takes a good part of a second under the address sanitizer
 #else

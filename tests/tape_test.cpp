@@ -58,7 +58,7 @@ TEST(TapeGraph, BranchesThatDoNotReachTheLossAreLeftOut) {
   EXPECT_FALSE(unused.grad().defined());
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef TAPIR_SANITIZED
 constexpr int kLongChain = 100'000;  // sanitizers make each operation many times slower
 #else
 constexpr int kLongChain = 1'000'000;
