@@ -105,10 +105,11 @@ void require_memory(const RunConfig& config, int64_t vocab_size, int64_t data_by
   };
   const std::optional<int64_t> on_device = backend(device).allocator().available();
   const auto available = static_cast<double>(on_device ? *on_device : memory_available());
-  require(forecast(config) <= available, "train",
-          "this run would take about {} of {}memory, but {} are available; {}",
-          format_bytes(forecast(config)), on_device ? "the GPU's " : "", format_bytes(available),
-          advice(config, available, forecast));
+  const double needed = forecast(config);
+  if (needed <= available) return;
+  fail("train", "this run would take about {} of {}memory, but {} are available; {}",
+       format_bytes(needed), on_device ? "the GPU's " : "", format_bytes(available),
+       advice(config, available, forecast));
 }
 
 }  // namespace tapir::app

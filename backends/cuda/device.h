@@ -85,11 +85,12 @@ struct Largest {
   }
 };
 
-// Combines the values of a warp's lanes; every lane gets the result. The tree is fixed.
-template <typename A, typename Combine>
+// Combines the values of each Lanes neighbouring lanes of a warp, by default of all; every lane
+// gets the result. The tree is fixed.
+template <int Lanes = kWarp, typename A, typename Combine>
 __device__ A warp_reduce(A value, Combine combine) {
   TAPIR_UNROLL
-  for (int distance = kWarp / 2; distance > 0; distance /= 2)
+  for (int distance = Lanes / 2; distance > 0; distance /= 2)
     value = combine(value, __shfl_xor_sync(kAllLanes, value, distance));
   return value;
 }

@@ -36,10 +36,7 @@ __device__ int square_column(int j) {
 // Combines the values of the threads that share rows of the tile, which are half of a warp.
 template <typename A, typename Combine>
 __device__ A reduce_along_row(A value, Combine combine) {
-  TAPIR_UNROLL
-  for (int distance = kSide / 2; distance > 0; distance /= 2)
-    value = combine(value, __shfl_xor_sync(kAllLanes, value, distance));
-  return value;
+  return warp_reduce<kSide>(value, combine);
 }
 
 // A matrix whose rows are dense. Outside of it there are zeros.
