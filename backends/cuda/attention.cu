@@ -2,26 +2,17 @@
 // a head and goes through the keys and values tile by tile. Source: Dao et al. 2022,
 // "FlashAttention".
 #include "backends/cuda/attention.h"
+#include "backends/cuda/attention_operands.h"
 #include "backends/cuda/device.h"
 #include "backends/cuda/squares.h"
 
 namespace tapir::cuda {
 namespace {
 
-template <typename T>
-struct ForwardInputs {
-  AttentionShape<Accum<T>> shape;
-  HeadSteps q_steps, k_steps, v_steps;
-  Mask mask;
-  const T* q;
-  const T* k;
-  const T* v;
-};
-
 // Turns the products of one query with keys from `first_key` on into weights relative to the
 // largest score so far, and multiplies what was summed before by how much it shrinks.
 template <typename T>
-__device__ void weigh_keys(const ForwardInputs<T>& in, int64_t b, int64_t h, int64_t t,
+__device__ void weigh_keys(const AttentionOperands<T>& in, int64_t b, int64_t h, int64_t t,
                            int64_t first_key, Accum<T> (&scores)[kSquareSize<Accum<T>>],
                            Accum<T> (&sums)[kSquareSize<Accum<T>>], Accum<T>& largest,
                            Accum<T>& total) {
@@ -51,17 +42,14 @@ __device__ void weigh_keys(const ForwardInputs<T>& in, int64_t b, int64_t h, int
 
 template <typename T>
 __global__ void __launch_bounds__(kSquareThreads)
-    attention_kernel(ForwardInputs<T> in, T* out, Accum<T>* lse) {
+    attention_kernel(AttentionOperands<T> in, T* out, Accum<T>* lse) {
   using A = Accum<T>;
   constexpr int kTile = kSquareTile<A>, kSize = kSquareSize<A>;
   TAPIR_SHARED(SquareBuffers<A>, shared, [1]);
   const auto& shape = in.shape;
   const HeadTile at(shape.queries, kTile);
   const int64_t b = at.head / shape.heads, h = at.head % shape.heads, kh = shape.key_head(h);
-  const Matrix<T> queries{in.q + in.q_steps.at(b, h), in.q_steps.row, shape.queries, shape.width};
-  const Matrix<T> keys{in.k + in.k_steps.at(b, kh), in.k_steps.row, shape.keys, shape.width};
-  const Matrix<T> values{in.v + in.v_steps.at(b, kh), in.v_steps.row, shape.keys,
-                         shape.value_width};
+  const Matrix<T> queries = in.queries(b, h), keys = in.keys(b, kh), values = in.values(b, kh);
   const int64_t end = shape.visible(std::min(at.first + kTile, shape.queries) - 1);
   for (int64_t column = 0; column == 0 || column < shape.value_width; column += kTile) {
     Square<A> sums = {}, scores;
@@ -103,14 +91,7 @@ void CudaBackend::attention(ConstView q, ConstView k, ConstView v, ConstView mas
   if (mask.data == nullptr && tensor_core_attention(q, k, v, options, out, lse)) return;
   dispatch_floating(q.dtype, "attention", [&]<typename T>() {
     using A = Accum<T>;
-    const ForwardInputs<T> in{AttentionShape<A>(q, k, v, options),
-                              HeadSteps(q),
-                              HeadSteps(k),
-                              HeadSteps(v),
-                              Mask(mask),
-                              q.as<T>(),
-                              k.as<T>(),
-                              v.as<T>()};
+    const AttentionOperands<T> in(q, k, v, mask, options);
     launch(attention_kernel<T>, squares_for<A>(q.size(2), q.size(0) * q.size(1)), in, out.as<T>(),
            lse.as<A>());
   });

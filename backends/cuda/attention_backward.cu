@@ -3,6 +3,7 @@
 // queries, so nothing is added by two blocks. Both compute the probabilities again from the saved
 // log-sum-exp. Source: Dao 2023, "FlashAttention-2".
 #include "backends/cuda/attention.h"
+#include "backends/cuda/attention_operands.h"
 #include "backends/cuda/device.h"
 #include "backends/cuda/squares.h"
 
@@ -26,28 +27,23 @@ __global__ void attention_delta_kernel(HeadSteps grad_steps, HeadSteps out_steps
 }
 
 template <typename T>
-struct BackwardInputs {
-  AttentionShape<Accum<T>> shape;
-  HeadSteps grad_steps, q_steps, k_steps, v_steps;
-  Mask mask;
+struct BackwardInputs : AttentionOperands<T> {
+  using AttentionOperands<T>::mask, AttentionOperands<T>::shape;
+  HeadSteps grad_steps;
   const T* grad;
-  const T* q;
-  const T* k;
-  const T* v;
   const Accum<T>* lse;
   const Accum<T>* delta;
 
-  __device__ Matrix<T> queries(int64_t b, int64_t h) const {
-    return {q + q_steps.at(b, h), q_steps.row, shape.queries, shape.width};
-  }
+  BackwardInputs(const AttentionOperands<T>& operands, ConstView grad_view, ConstView lse_view,
+                 const Accum<T>* delta_rows)
+      : AttentionOperands<T>(operands),
+        grad_steps(grad_view),
+        grad(grad_view.as<T>()),
+        lse(lse_view.as<Accum<T>>()),
+        delta(delta_rows) {}
+
   __device__ Matrix<T> grads(int64_t b, int64_t h) const {
     return {grad + grad_steps.at(b, h), grad_steps.row, shape.queries, shape.value_width};
-  }
-  __device__ Matrix<T> keys(int64_t b, int64_t kh) const {
-    return {k + k_steps.at(b, kh), k_steps.row, shape.keys, shape.width};
-  }
-  __device__ Matrix<T> values(int64_t b, int64_t kh) const {
-    return {v + v_steps.at(b, kh), v_steps.row, shape.keys, shape.value_width};
   }
 
   // Turns the product of query t and key s into the pair's probability, and that of grad and value
@@ -143,12 +139,11 @@ void CudaBackend::attention_backward(ConstView grad, ConstView q, ConstView k, C
   const int64_t rows = lse.numel();
   dispatch_floating(q.dtype, "attention_backward", [&]<typename T>() {
     using A = Accum<T>;
-    const AttentionShape<A> shape(q, k, v, options);
+    const AttentionOperands<T> operands(q, k, v, mask, options);
+    const AttentionShape<A>& shape = operands.shape;
     const Scratch scratch(static_cast<size_t>(rows) * sizeof(A));
     A* delta = scratch.as<A>();
-    const BackwardInputs<T> in{shape,        HeadSteps(grad), HeadSteps(q), HeadSteps(k),
-                               HeadSteps(v), Mask(mask),      grad.as<T>(), q.as<T>(),
-                               k.as<T>(),    v.as<T>(),       lse.as<A>(),  delta};
+    const BackwardInputs<T> in(operands, grad, lse, delta);
     if (rows > 0) {
       launch(attention_delta_kernel<T>, warps_for(rows), HeadSteps(grad), HeadSteps(out),
              grad.as<T>(), out.as<T>(), shape.heads, shape.queries, shape.value_width, rows, delta);
