@@ -17,7 +17,7 @@ constexpr int64_t kBlockRows = 84, kBlockColumns = 2048;
 
 // An operand that fewer strips of the other one than this are multiplied with is not packed, if it
 // can be read as it is.
-constexpr int64_t kFewStrips = 10;
+constexpr int64_t kFewStrips = 3;
 
 // The size of the pieces when `size` is cut into as few equal ones as possible.
 int64_t even_piece(int64_t size, int64_t largest) {
@@ -41,10 +41,10 @@ struct Lines {
 };
 
 // Packed lines lie in strips: element l of line i of a strip that starts at `to` is to[l * width +
-// i]. Whole vectors are written, which reach beyond the lines; in the order of the strips, what
-// belongs there is written afterwards.
+// i].
 
-// Packs up to kLanes lines whose elements are consecutive.
+// Packs up to kLanes lines whose elements are consecutive. Whole vectors are written, which reach
+// beyond the lines; in the order of the strips, what belongs there is written afterwards.
 void pack_transposed(const Lines& lines, int64_t count, int64_t k, int64_t width, float* to) {
   for (int64_t l = 0; l < k; l += kLanes) {
     const int64_t depth = std::min(kLanes, k - l);
@@ -67,13 +67,24 @@ void pack_copied(const Lines& lines, int64_t count, int64_t k, int64_t width, fl
   for (int64_t l = 0; l < k; ++l) {
     const float* from = lines.data + l * lines.step;
     _mm_prefetch(from + kAhead * lines.step, _MM_HINT_T0);
-    FloatVector::load_first(from, count).store(to + l * width);
+    FloatVector::load_first(from, count).store_first(to + l * width, count);
   }
 }
 
 void pack_lines(const Lines& lines, int64_t count, int64_t k, int64_t width, float* to) {
   if (lines.line_step == 1) return pack_copied(lines, count, k, width, to);
   pack_transposed(lines, count, k, width, to);
+}
+
+// Calls pack(first line, first l, count of l) for all strips of so many lines. Where the l-th
+// elements of lines are consecutive, a few l of every strip come at a time: then memory is read
+// from front to back.
+template <typename PackStrip>
+void pack_strips(const Lines& lines, int64_t count, int64_t k, int64_t strip, PackStrip pack) {
+  const int64_t depth = lines.line_step == 1 ? 16 : k;
+  for (int64_t l = 0; l < k; l += depth) {
+    for (int64_t i = 0; i < count; i += strip) pack(i, l, std::min(depth, k - l));
+  }
 }
 
 using Kernel = void (*)(int64_t k, const Strip& a, const Strip& b, const Tile& tile);
@@ -106,22 +117,25 @@ struct Block {
 Block block_of_rows(const Lines& a, int64_t rows, int64_t k, bool in_place, float* memory) {
   const Block block{in_place ? a.data : memory,  rows,     k,
                     even_piece(rows, kTileRows), in_place, a.step};
-  for (int64_t i = 0; i < rows && !in_place; i += block.strip) {
+  if (in_place) return block;
+  pack_strips(a, rows, k, block.strip, [&](int64_t i, int64_t l, int64_t terms) {
     const int64_t height = std::min(block.strip, rows - i);
-    pack_lines(a.from(i, 0), height, k, height, memory + i * k);
-  }
+    pack_lines(a.from(i, l), height, terms, height, memory + i * k + l * height);
+  });
   return block;
 }
 
 // Columns of b, in strips as wide as a tile, the last one of as many vectors as it needs.
 Block block_of_columns(const Lines& b, int64_t columns, int64_t k, bool in_place, float* memory) {
-  for (int64_t j = 0; j < columns && !in_place; j += kLanes) {
+  const Block block{in_place ? b.data : memory, columns, k, kTileColumns, in_place, b.step};
+  if (in_place) return block;
+  pack_strips(b, columns, k, kLanes, [&](int64_t j, int64_t l, int64_t terms) {
     const int64_t strip = j / kTileColumns * kTileColumns;
     const int64_t width = std::min(kTileColumns, round_up(columns - strip, kLanes));
-    pack_lines(b.from(j, 0), std::min(kLanes, columns - j), k, width,
-               memory + strip * k + (j - strip));
-  }
-  return {in_place ? b.data : memory, columns, k, kTileColumns, in_place, b.step};
+    pack_lines(b.from(j, l), std::min(kLanes, columns - j), terms, width,
+               memory + strip * k + l * width + (j - strip));
+  });
+  return block;
 }
 
 // The tiles of one block of the result.
