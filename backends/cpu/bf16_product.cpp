@@ -4,34 +4,20 @@
 #include <array>
 #include <limits>
 
-#include "backends/cpu/allocator.h"
-#include "backends/cpu/bf16_tiles.h"
+#include "backends/cpu/bf16_split_product.h"
 #include "backends/cpu/matrix_view.h"
-#include "backends/cpu/parallel.h"
 
 namespace tapir::TAPIR_ISA {
 namespace {
 
 // Sizes of what is packed at a time: a piece of a stays in the second-level cache; of a strip as
 // deep as a block the larger part stays in the first-level one.
-constexpr int64_t kMostBlockSteps = 16;
+constexpr int64_t kMostBlockSteps = 32;
 constexpr int64_t kPieceBytes = int64_t{256} << 10, kMostPieceStrips = 16;
 // Columns of the result that a piece goes through together: b's strips for them stay in the
 // second-level cache, and rows of the result are written in runs of lines.
 constexpr int64_t kGroupColumns = 8 * kStripLines;
 constexpr int64_t kColumnsBytes = int64_t{16} << 20;  // of b
-
-int64_t divide_up(int64_t size, int64_t piece) {
-  return (size + piece - 1) / piece;
-}
-
-// A result [m, n] of sums over k terms, its rows `ld` elements apart: one of the pointers is null.
-struct Result {
-  int64_t m, n, k;
-  float* sums;
-  bf16* rounded;
-  int64_t ld;
-};
 
 // c = a b of one matrix. The columns of b are packed by all threads, as many as fit a certain size;
 // then panels of the result are computed, for which each thread packs the rows of a.
@@ -150,14 +136,8 @@ class Product {
     const int64_t first = same_rows ? rows.begin : rows.begin + rows.count;
     const int64_t l = same_rows ? (steps.begin + steps.count) * kStepTerms : 0;
     const int64_t lines = std::min(piece_rows(), panel.begin + panel.count - first);
-    const int64_t terms = std::min(block_steps_ * kStepTerms, c_.k - l);
-    if (lines <= 0) return {};
-    const Lines<T> from = rows_.from(first, l);
-    const bool by_line = from.step == 1;
-    constexpr auto kBytes = static_cast<int64_t>(sizeof(T));
-    return {from.data, by_line ? lines : terms, (by_line ? terms : lines) * kBytes,
-            (by_line ? from.line_step : from.step) * kBytes,
-            strips_of(rows.count) * strips_of(columns.count) * steps.count};
+    return lines_ahead(rows_.from(first, l), lines, std::min(block_steps_ * kStepTerms, c_.k - l),
+                       strips_of(rows.count) * strips_of(columns.count) * steps.count);
   }
 
   void multiply_piece(Tiles& tiles, Range panel, Range rows, Range columns, Range steps,
@@ -251,10 +231,17 @@ void multiply_batch(ConstView a, ConstView b, View out) {
                            right.transposed ? 1 : right.ld};
     const int64_t at = batch_offset(out, index);
     const bool rounded = out.dtype == DType::bf16;
-    Product<Parts, T>(rows, columns,
-                      {m, n, k, rounded ? nullptr : out.as<float>() + at,
-                       rounded ? out.as<bf16>() + at : nullptr, m <= 1 ? n : out.stride(-2)})
-        .run();
+    const Result c{m,
+                   n,
+                   k,
+                   rounded ? nullptr : out.as<float>() + at,
+                   rounded ? out.as<bf16>() + at : nullptr,
+                   m <= 1 ? n : out.stride(-2)};
+    if (SplitProduct<Parts, T>::suits(c)) {
+      SplitProduct<Parts, T>(rows, columns, c).run();
+    } else {
+      Product<Parts, T>(rows, columns, c).run();
+    }
   }
 }
 

@@ -14,6 +14,10 @@ namespace tapir::TAPIR_ISA {
 inline constexpr int64_t kStripLines = 2 * kTileSide, kStepTerms = 32;
 inline constexpr int64_t kTilePairs = kTileSide * kTileSide;
 
+constexpr int64_t divide_up(int64_t size, int64_t piece) {
+  return (size + piece - 1) / piece;
+}
+
 constexpr int64_t step_pairs(int parts) {
   return 2 * kTilePairs * parts;
 }
@@ -65,6 +69,17 @@ class Lookahead {
   const char* row_ = nullptr;
   int64_t rows_ = 0, row_bytes_ = 0, row_step_ = 0, at_ = 0, each_ = 0;
 };
+
+// What is packed next of so many lines and terms; of none, nothing.
+template <typename T>
+Lookahead<Access::read> lines_ahead(const Lines<T>& lines, int64_t count, int64_t terms,
+                                    int64_t calls) {
+  if (count <= 0 || terms <= 0 || calls <= 0) return {};
+  constexpr auto kBytes = static_cast<int64_t>(sizeof(T));
+  const bool by_line = lines.step == 1;
+  return {lines.data, by_line ? count : terms, (by_line ? terms : count) * kBytes,
+          (by_line ? lines.line_step : lines.step) * kBytes, calls};
+}
 
 // Sixteen lines of a step, the upper or lower half of a strip. What lies beyond `count` lines and
 // `terms` terms counts as zero. Tiles of a have a row for each line, those of b for each pair.

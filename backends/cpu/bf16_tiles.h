@@ -35,6 +35,14 @@ inline bool has_tiles(const Lines<bf16>& lines) {
          static_cast<uintptr_t>(lines.line_step) * sizeof(bf16) % kLine == 0;
 }
 
+// A result [m, n] of sums over k terms, its rows `ld` elements apart: one of the pointers is null.
+struct Result {
+  int64_t m, n, k;
+  float* sums;
+  bf16* rounded;
+  int64_t ld;
+};
+
 // Where the product of two strips goes. It is added to `sums` or overwrites it; with `rounded` it
 // goes there in the end, and sums, if it is not added to, may be null.
 struct Target {
@@ -83,25 +91,28 @@ void store(Tiles& tiles, float* c, int64_t ld) {
   if constexpr (RowTiles == 2 && ColumnTiles == 2) tiles.store<3>(lower + kTileSide, step);
 }
 
-// The tiles of a step of a strip, `bytes` after its beginning.
-template <int RowTiles>
-void load_a(Tiles& tiles, const StripView& a, int64_t bytes) {
-  tiles.load<4>(a.at(bytes), a.row);
-  if constexpr (RowTiles == 2) tiles.load<5>(a.at(bytes + a.tile), a.row);
-}
-template <int ColumnTiles>
-void load_b(Tiles& tiles, const StripView& b, int64_t bytes) {
-  tiles.load<6>(b.at(bytes), b.row);
-  if constexpr (ColumnTiles == 2) tiles.load<7>(b.at(bytes + b.tile), b.row);
-}
+// Which operand of a step has other tiles than the multiplication before.
+enum class Changed { a, b, both };
 
-// Two by two tiles of sums take four loads for four multiplications.
-template <int RowTiles, int ColumnTiles>
-void multiply_add(Tiles& tiles) {
+// Two by two tiles of sums take at most four loads for four multiplications. They alternate, so
+// that the first multiplication need not wait for the last load. `in_a` and `in_b` are where the
+// tiles begin, in bytes.
+template <int RowTiles, int ColumnTiles, Changed changed>
+void multiply_add(Tiles& tiles, const StripView& a, int64_t in_a, const StripView& b,
+                  int64_t in_b) {
+  constexpr bool load_a = changed != Changed::b, load_b = changed != Changed::a;
+  if constexpr (load_b) tiles.load<6>(b.at(in_b), b.row);
+  if constexpr (load_a) tiles.load<4>(a.at(in_a), a.row);
   tiles.multiply_add<0, 4, 6>();
-  if constexpr (ColumnTiles == 2) tiles.multiply_add<1, 4, 7>();
-  if constexpr (RowTiles == 2) tiles.multiply_add<2, 5, 6>();
-  if constexpr (RowTiles == 2 && ColumnTiles == 2) tiles.multiply_add<3, 5, 7>();
+  if constexpr (RowTiles == 2) {
+    if constexpr (load_a) tiles.load<5>(a.at(in_a + a.tile), a.row);
+    tiles.multiply_add<2, 5, 6>();
+  }
+  if constexpr (ColumnTiles == 2) {
+    if constexpr (load_b) tiles.load<7>(b.at(in_b + b.tile), b.row);
+    tiles.multiply_add<1, 4, 7>();
+    if constexpr (RowTiles == 2) tiles.multiply_add<3, 5, 7>();
+  }
 }
 
 // With two parts, from one product to the next only one operand is loaded.
@@ -113,16 +124,12 @@ void multiply_steps(Tiles& tiles, int64_t steps, const StripView& a, const Strip
     const int64_t in_a = step * a.step, in_b = step * b.step;
     next.advance();
     result.advance();
-    load_a<RowTiles>(tiles, a, in_a);
-    if constexpr (Parts == 2) {
-      load_b<ColumnTiles>(tiles, b, in_b + kRest);
-      multiply_add<RowTiles, ColumnTiles>(tiles);
-    }
-    load_b<ColumnTiles>(tiles, b, in_b);
-    multiply_add<RowTiles, ColumnTiles>(tiles);
-    if constexpr (Parts == 2) {
-      load_a<RowTiles>(tiles, a, in_a + kRest);
-      multiply_add<RowTiles, ColumnTiles>(tiles);
+    if constexpr (Parts == 1) {
+      multiply_add<RowTiles, ColumnTiles, Changed::both>(tiles, a, in_a, b, in_b);
+    } else {
+      multiply_add<RowTiles, ColumnTiles, Changed::both>(tiles, a, in_a, b, in_b + kRest);
+      multiply_add<RowTiles, ColumnTiles, Changed::b>(tiles, a, in_a, b, in_b);
+      multiply_add<RowTiles, ColumnTiles, Changed::a>(tiles, a, in_a + kRest, b, in_b);
     }
   }
 }
