@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "apps/tokenizer/file_io.h"
+#include "autograd/serialize.h"
 #include "backends/error.h"
 
 namespace tapir::app {
@@ -57,12 +59,26 @@ void move_folder_into_place(const fs::path& source, const fs::path& target) {
 void replace_link(const fs::path& link, const fs::path& target) {
   const fs::path temporary = link.string() + ".new";
   unlink(temporary.c_str());
-  if (symlink(target.c_str(), temporary.c_str()) != 0) fail_with_errno("create", temporary);
+  if (symlink(target.c_str(), temporary.c_str()) != 0) {
+    const bool unknown = errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS;
+    if (!unknown) fail_with_errno("create", temporary);
+    write_file_atomically(link, target.string() + "\n");
+    return;
+  }
   if (rename(temporary.c_str(), link.c_str()) != 0) {
     if (errno != EISDIR) fail_with_errno("replace", link);
     exchange_and_remove(temporary, link);
   }
   sync_folder(link.parent_path());
+}
+
+fs::path link_target(const fs::path& link) {
+  std::error_code error;
+  const fs::path target = fs::read_symlink(link, error);
+  if (!error) return target;
+  if (!fs::is_regular_file(link)) return {};
+  const std::string name = read_file(link);
+  return fs::path(name.substr(0, name.find('\n'))).filename();
 }
 
 std::string file_checksum(const fs::path& path) {

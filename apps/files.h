@@ -21,8 +21,12 @@ struct RemovedUnlessMoved {
 };
 
 // Makes `link` a symbolic link to `target` (relative to the link), replacing an earlier link in
-// one step, or the folder that programs which follow links (scp, cp -L) have made of it.
+// one step, or the folder that programs which follow links (scp, cp -L) have made of it. A file
+// system that knows no links (FAT, some network shares) gets a file with the name of the target.
 void replace_link(const std::filesystem::path& link, const std::filesystem::path& target);
+
+// Where such a link leads, or the name in such a file; empty if there is neither.
+std::filesystem::path link_target(const std::filesystem::path& link);
 
 // 16 hexadecimal digits that change when the file does by accident; a missing or unreadable file is
 // an Error.

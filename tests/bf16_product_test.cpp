@@ -27,9 +27,9 @@ struct Product {
 };
 
 // On both sides of a tile, a strip, a step, a piece of a and a block of terms.
-constexpr Product kProducts[] = {{1, 1, 1},     {16, 16, 32},  {17, 33, 31},
-                                 {32, 32, 64},  {70, 50, 97},  {48, 130, 33},
-                                 {300, 20, 40}, {20, 40, 600}, {70, 40, 1056}, {33, 50, 3000}};
+constexpr Product kProducts[] = {{1, 1, 1},      {16, 16, 32},  {17, 33, 31},  {32, 32, 64},
+                                 {70, 50, 97},   {48, 130, 33}, {300, 20, 40}, {20, 40, 600},
+                                 {70, 40, 1056}, {33, 50, 3000}};
 
 // Operands [m, k] and [k, n], each by rows or by columns.
 struct Operands {

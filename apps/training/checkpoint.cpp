@@ -296,10 +296,11 @@ fs::path find_checkpoint(const fs::path& path, const std::string& which) {
   require(fs::is_directory(folder), kOp,
           "{} holds no checkpoints; is it the folder given to `tapir train --out`?", path.string());
   if (which.empty()) {
-    return fs::exists(folder / "best") ? folder / "best" : find_checkpoint(path, "last");
+    return find_checkpoint(path, fs::exists(folder / "best") ? "best" : "last");
   }
   const bool named = which == "last" || which == "best";
-  const fs::path checkpoint = folder / (named ? which : "step-" + which);
+  fs::path checkpoint = folder / (named ? which : "step-" + which);
+  if (named && fs::is_regular_file(checkpoint)) checkpoint = folder / link_target(checkpoint);
   require(fs::exists(checkpoint), kOp, "{} has no checkpoint '{}'", path.string(), which);
   return checkpoint;
 }

@@ -136,10 +136,7 @@ void RunFolder::save(const CheckpointContents& contents, bool best, int64_t keep
 void RunFolder::remove_old_checkpoints(int64_t keep) {
   const fs::path folder = path_ / "checkpoints";
   std::vector<std::string> needed;
-  for (const char* link : {"last", "best"}) {
-    std::error_code error;
-    needed.push_back(fs::read_symlink(folder / link, error).string());
-  }
+  for (const char* link : {"last", "best"}) needed.push_back(link_target(folder / link).string());
   for (const int64_t step : checkpoint_steps()) {
     const std::string name = fmt::format("{}{}", kStep, step);
     if (std::find(needed.begin(), needed.end(), name) != needed.end()) continue;
