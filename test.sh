@@ -64,6 +64,9 @@ if [ $quick = no ]; then
   fi
   stage "thread sanitizer: build" build tsan thread_tests &&
     stage "thread sanitizer: tests of what runs in parallel" run_tests tsan
+  # A second opinion on races within kernels, for launches small enough for it.
+  stage "gcc's thread sanitizer: build" build gcc-tsan cudasim_test cudasim_races_test &&
+    stage "gcc's thread sanitizer: simulated kernels" run_tests gcc-tsan
 fi
 
 echo
