@@ -5,6 +5,7 @@ import pathlib
 
 import torch
 
+import curve_cases
 import dtype_cases
 import half_cases
 import layer_cases
@@ -17,6 +18,7 @@ GROUPS = {
     "layers": layer_cases,
     "ops": op_cases,
     "transformer": transformer_cases,
+    "curve": curve_cases,
     "optim": optim_cases,
     "half": half_cases,
     "dtypes": dtype_cases,

@@ -35,8 +35,9 @@ def loss_of(state, ids, targets, options):
     return F.cross_entropy(logits.flatten(0, 1), targets.flatten())
 
 
-def train(state, all_ids, all_targets, options, max_norm):
-    """Ten steps; weight decay on matrices only. Returns losses, norms before clipping, rates."""
+def train(state, all_ids, all_targets, options, max_norm, schedule=SCHEDULE):
+    """A step for each batch; weight decay on matrices only. Returns losses, norms before clipping,
+    rates."""
     decayed = [p for p in state.values() if p.dim() >= 2]
     others = [p for p in state.values() if p.dim() < 2]
     optimizer = torch.optim.AdamW(
@@ -44,12 +45,12 @@ def train(state, all_ids, all_targets, options, max_norm):
         lr=0.0, foreach=False, betas=tuple(OPTIMIZER["betas"]), eps=OPTIMIZER["eps"],
         weight_decay=OPTIMIZER["weight_decay"])
     losses, norms, rates = [], [], []
-    for step in range(STEPS):
+    for step in range(len(all_ids)):
         optimizer.zero_grad()
         loss = loss_of(state, all_ids[step], all_targets[step], options)
         loss.backward()
         norm = torch.nn.utils.clip_grad_norm_(state.values(), max_norm, foreach=False)
-        rate = schedules.cosine(step, **SCHEDULE)
+        rate = schedules.cosine(step, **schedule)
         for group in optimizer.param_groups:
             group["lr"] = rate
         optimizer.step()
