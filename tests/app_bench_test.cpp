@@ -31,7 +31,8 @@ TEST(Bench, MeasuresKernelsOfAModel) {
 TEST(Bench, MeasuresAWholeStep) {
   const ProcessResult result = bench({"train"});
   EXPECT_EQ(result.status, 0) << result.err;
-  expect_contains(result.out, {"training step", "forward and loss", "tokens/s", "page faults"});
+  expect_contains(result.out, {"training step", "forward and loss", "tokens/s", "page faults",
+                               "parts of a step", "matmul", "adamw", "between them"});
 }
 
 TEST(Bench, MeasuresGeneration) {

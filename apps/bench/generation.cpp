@@ -2,14 +2,13 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
-#include <map>
 
 #include "apps/bench/bench.h"
+#include "apps/bench/kernel_parts.h"
 #include "apps/bench/limits.h"
 #include "apps/cli/output.h"
 #include "apps/cli/quantity.h"
 #include "autograd/ops.h"
-#include "backends/observed_backend.h"
 #include "nn/compressed_weight.h"
 #include "nn/generate.h"
 
@@ -61,58 +60,25 @@ double token_seconds(const BenchSetup& setup, const nn::TransformerLM& model, in
   return shortest;
 }
 
-// Where the time of a token goes: each kernel of the backend, and what is left between them.
 void print_parts(const BenchSetup& setup, const nn::TransformerLM& model, int64_t prompt,
                  double bytes, double bandwidth) {
-  struct Total {
-    int64_t calls = 0;
-    double seconds = 0, flops = 0;
-  };
-  using Clock = std::chrono::steady_clock;
-  std::map<std::string, Total, std::less<>> totals;
-  const ObservedBackend observed(backend(kCpu), [&](const KernelReport& report) {
-    Total& total = totals[std::string(report.kernel)];
-    ++total.calls;
-    total.seconds += std::chrono::duration<double>(report.end - report.begin).count();
-    total.flops += report.flops;
-  });
-  const BackendOverride override(kCpu, observed);
+  KernelParts parts;
   nn::GenerateOptions options;
   options.max_new_tokens = std::max<int64_t>(2, setup.model.context - prompt);
-  Clock::time_point begin, end;
   int64_t count = -1;  // the first token comes with the prompt
   options.on_token = [&](int64_t, int32_t) {
-    end = Clock::now();
-    if (++count == 0) {
-      totals.clear();
-      begin = end;
-    }
+    ++count == 0 ? parts.start() : parts.stop();
     return true;
   };
   nn::generate(model, {some_ids(1, prompt, setup.vocab).to_ints()}, options);
-  const double tokens = static_cast<double>(count);
-  double rest = std::chrono::duration<double>(end - begin).count();
-  const double whole = rest / tokens;
-  std::vector<std::pair<double, std::string>> order;
-  for (const auto& [name, total] : totals) {
-    order.emplace_back(total.seconds / tokens, name);
-    rest -= total.seconds;
-  }
-  std::sort(order.rbegin(), order.rend());
-  print_output("  parts of a token, in the mean of {} watched ones\n", count);
-  for (const auto& [seconds, name] : order) {
-    const Total& total = totals.at(name);
-    print_output("    {:<24} {:>6.1f} calls {:>9.1f} us {:>5.1f} %", name,
-                 static_cast<double>(total.calls) / tokens, seconds * 1e6, 100 * seconds / whole);
-    if (name.find("product") != std::string::npos || name == "matmul") {
-      // Each weight is used for two operations.
-      const double read = total.flops / tokens / 2 * bytes / matrix_elements(model.config());
-      print_output(" {:>5.0f} % of reading its weights alone", 100 * read / seconds / bandwidth);
-    }
-    print_output("\n");
-  }
-  print_output("    {:<24} {:>12} {:>9.1f} us {:>5.1f} %\n", "between them", "",
-               rest / tokens * 1e6, 100 * rest / tokens / whole);
+  parts.print("token", count, [&](std::string_view kernel, const KernelParts::Part& part) {
+    if (kernel.find("product") == std::string_view::npos && kernel != "matmul")
+      return std::string();
+    // Each weight is used for two operations.
+    const double read = part.flops / 2 * bytes / matrix_elements(model.config());
+    return fmt::format(" {:>5.0f} % of reading its weights alone",
+                       100 * read / part.seconds / bandwidth);
+  });
 }
 
 }  // namespace

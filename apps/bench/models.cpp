@@ -1,10 +1,13 @@
 // Whole models: a training step, generation, and the tokenizer.
 #include <algorithm>
+#include <cmath>
+#include <functional>
 #include <numeric>
 
 #include <sys/resource.h>
 
 #include "apps/bench/bench.h"
+#include "apps/bench/kernel_parts.h"
 #include "apps/bench/limits.h"
 #include "apps/cli/output.h"
 #include "apps/cli/quantity.h"
@@ -29,6 +32,19 @@ double step_flops(const nn::TransformerConfig& c, int64_t batch, int64_t length)
   const auto tokens = static_cast<double>(batch * length);
   return 6 * matrix_elements(c) * tokens +
          7 * static_cast<double>(c.n_layers * c.d_model) * static_cast<double>(length + 1) * tokens;
+}
+
+// Products and attention also with their share of the peak.
+void print_step_parts(const std::function<void()>& step, int64_t count, double peak) {
+  KernelParts parts;
+  parts.start();
+  for (int64_t i = 0; i < count; ++i) step();
+  parts.stop();
+  parts.print("step", count, [&](std::string_view kernel, const KernelParts::Part& part) {
+    if (kernel != "matmul" && !kernel.starts_with("attention")) return std::string();
+    return fmt::format(" {:>8.1f} GFLOP/s {:>4.0f} % of the FMA peak",
+                       part.flops / part.seconds / 1e9, 100 * part.flops / part.seconds / peak);
+  });
 }
 
 }  // namespace
@@ -98,6 +114,7 @@ void bench_train(const BenchSetup& setup) {
       "{} page faults\n",
       format_count(static_cast<double>(tokens) / step_time),
       format_bytes(static_cast<double>(allocator.stats().peak_bytes)), new_allocations, new_faults);
+  print_step_parts(step, std::clamp<int64_t>(std::lround(setup.seconds / step_time), 1, 100), peak);
 }
 
 void bench_tokenize(const BenchSetup& setup) {
