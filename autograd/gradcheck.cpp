@@ -78,6 +78,11 @@ GradcheckEntry judge(const NamedTensor& tensor, const Compared& compared, double
   return entry;
 }
 
+// The largest error of one rounding, relative to the number.
+double rounding(DType dtype) {
+  return dtype == DType::f64 ? 0x1p-53 : 0x1p-24;
+}
+
 // What one recorded pass gives, as host values.
 struct Pass {
   std::vector<double> output, weights;  // of the loss
@@ -88,8 +93,7 @@ struct Pass {
   double noise(const GradcheckOptions& options) const {
     double terms = 0;
     for (size_t i = 0; i < output.size(); ++i) terms += std::fabs(output[i] * weights[i]);
-    const double epsilon = options.dtype == DType::f64 ? 0x1p-53 : 0x1p-24;
-    return 8 * epsilon * terms / options.step;
+    return 8 * rounding(options.dtype) * terms / options.step;
   }
 };
 
@@ -122,6 +126,15 @@ void require_options(const GradcheckOptions& options) {
           options.tolerance, options.max_elements);
   require(options.dtype == DType::f64 || options.dtype == DType::f32, "gradcheck",
           "cannot check {}, whose rounding exceeds any difference; use f64", options.dtype);
+  require(options.tolerance < 1, "gradcheck",
+          "tolerance {} accepts any gradient; it is a share of the gradient, so give less than 1",
+          options.tolerance);
+  // Errors below noise / tolerance are not found; this keeps it well below the terms of the loss.
+  const double least = 64 * rounding(options.dtype);
+  require(options.step * options.tolerance >= least, "gradcheck",
+          "with step {} rounding hides errors that tolerance {} should find; give a larger step or "
+          "tolerance, whose product is {:.1g} at least in {}",
+          options.step, options.tolerance, least, options.dtype);
 }
 
 void require_checkable(const NamedTensor& entry, DType dtype) {

@@ -241,6 +241,10 @@ TEST(GradcheckErrors, Options) {
   };
   expect_error([&] { run({.step = 0}); }, {"gradcheck", "step 0"});
   expect_error([&] { run({.tolerance = -1}); }, {"gradcheck", "tolerance -1"});
+  expect_error([&] { run({.tolerance = 1.5}); }, {"gradcheck", "tolerance 1.5 accepts any"});
+  expect_error([&] { run({.tolerance = 1e-12}); },
+               {"gradcheck", "step 1e-05", "tolerance 1e-12", "larger step"});
+  expect_error([&] { run({.step = 1e-30}); }, {"gradcheck", "step 1e-30", "larger step"});
   expect_error([&] { run({.max_elements = -1}); }, {"gradcheck", "max_elements -1"});
   expect_error([&] { run({.dtype = DType::bf16}); }, {"gradcheck", "bf16", "use f64"});
 }
