@@ -1,4 +1,6 @@
 // What happens to a run when something goes wrong, and how it goes on.
+#include <fstream>
+
 #include <gtest/gtest.h>
 
 #include "tests/support/tiny_run.h"
@@ -151,6 +153,46 @@ TEST_F(Resume, AFolderHoldsOneRun) {
   EXPECT_EQ(read_text(run + "/metrics.jsonl"), before);
   EXPECT_EQ(run_tapir(tiny_train(data_, run, {"--overwrite", "--steps", "3"})).status, 0);
   EXPECT_EQ(metrics(run).size(), 3u);
+  EXPECT_FALSE(fs::exists(run + "/checkpoints/step-12"));
+  EXPECT_FALSE(fs::exists(run + "/.replaced"));
+}
+
+// Until then it is only put aside, and comes back if the new one fails or is killed.
+TEST_F(Resume, AReplacedRunIsThereUntilTheNewOneIsSaved) {
+  const std::string run = train("run", {}), weights = run + "/checkpoints/last/model.safetensors";
+  const std::string before = read_text(weights), measured = read_text(run + "/metrics.jsonl");
+  const auto expect_old_run = [&] {
+    EXPECT_EQ(read_text(weights), before);
+    EXPECT_EQ(read_text(run + "/metrics.jsonl"), measured);
+    EXPECT_FALSE(fs::exists(run + "/.replaced"));
+  };
+  const std::vector<std::string> rarely = {"--overwrite", "--steps",      "1000000", "--save-every",
+                                           "0",           "--eval-every", "0"};
+  std::vector<std::string> failing = rarely;
+  failing.insert(failing.end(),
+                 {"--lr", "100000", "--warmup", "0", "--clip", "0", "--norm", "none"});
+  expect_failure(run_tapir(tiny_train(data_, run, failing)), 1,
+                 {"is not finite", "no checkpoint yet", "to be replaced is back"});
+  expect_old_run();
+  Process process(TAPIR_PROGRAM, tiny_train(data_, run, rarely));
+  ASSERT_TRUE(process.wait_for("step 1/1000000"));
+  process.send(SIGKILL);
+  process.wait();
+  const ProcessResult next = run_tapir(resume(run, {"--dry-run"}));
+  EXPECT_EQ(next.status, 0) << next.err;
+  expect_contains(next.out, {"from step 12"});
+  expect_old_run();
+}
+
+TEST_F(Resume, SaysWhatItWillNotDo) {
+  const std::string run = train("run", {});
+  const ProcessResult done = run_tapir(resume(run));
+  EXPECT_EQ(done.status, 0) << done.err;
+  expect_contains(done.err, {"note: step 12 of 12 is done", "--steps"});
+  std::ofstream(run + "/config.toml", std::ios::app) << "# mine\n";
+  const ProcessResult edited = run_tapir(resume(run, {"--dry-run"}));
+  EXPECT_EQ(edited.status, 0) << edited.err;
+  expect_contains(edited.err, {"config.toml differs", "with flags"});
 }
 
 TEST_F(Resume, ASecondTrainingInTheFolderIsRefused) {

@@ -9,6 +9,7 @@
 #include "apps/plot/loss_chart.h"
 #include "apps/profile/profiler.h"
 #include "apps/signals.h"
+#include "apps/tokenizer/file_io.h"
 #include "apps/training/summary.h"
 #include "apps/training/train_request.h"
 #include "apps/training/training_session.h"
@@ -53,13 +54,34 @@ void warn_of_slow_blas() {
   if (blas != nullptr && blas->warning) print_message("tapir: warning: {}\n", *blas->warning);
 }
 
+// Of a run that is only tried, no folder is made.
+std::unique_ptr<RunFolder> open_folder(const TrainRequest& request) {
+  const std::filesystem::path path = run_path(request);
+  if (request.dry_run && !request.resume && !std::filesystem::exists(path)) return nullptr;
+  return std::make_unique<RunFolder>(path, request.resume      ? RunFolder::Mode::resume
+                                           : request.overwrite ? RunFolder::Mode::overwrite
+                                                               : RunFolder::Mode::create);
+}
+
+void note_changed_config(const RunFolder& folder, RunConfig saved) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(folder.config_file(), ignored)) return;
+  if (read_file(folder.config_file()) == config_text(settings(saved))) return;
+  print_notes(
+      {fmt::format("{} differs from the settings of the checkpoint, which the run goes on with; "
+                   "change settings with flags",
+                   folder.config_file().string())});
+}
+
 // `passed_over` gets a note for each checkpoint that is newer than the chosen one but damaged.
-void resolve(TrainRequest& request, const Flags& flags, const RunFolder& folder,
+void resolve(TrainRequest& request, const Flags& flags, const RunFolder* folder,
              std::filesystem::path& checkpoint, std::vector<std::string>& passed_over) {
   if (!request.resume) return resolve_new_run(request, flags);
-  checkpoint = folder.newest_intact_checkpoint(passed_over);
+  checkpoint = folder->newest_intact_checkpoint(passed_over);
   print_notes(passed_over);
-  resolve_resumed_run(request, flags, read_checkpoint_info(checkpoint).config);
+  const RunConfig saved = read_checkpoint_info(checkpoint).config;
+  note_changed_config(*folder, saved);
+  resolve_resumed_run(request, flags, saved);
 }
 
 void note_changed_data(const CheckpointInfo& saved, const Dataset& data) {
@@ -102,12 +124,10 @@ int finish(StopReason reason, const TrainRequest& request, const RunFolder& fold
 
 int train(TrainRequest& request, const Flags& flags) {
   flags.apply();
-  RunFolder folder(run_path(request), request.resume      ? RunFolder::Mode::resume
-                                      : request.overwrite ? RunFolder::Mode::overwrite
-                                                          : RunFolder::Mode::create);
+  const std::unique_ptr<RunFolder> folder = open_folder(request);
   std::filesystem::path checkpoint;
   std::vector<std::string> passed_over;
-  resolve(request, flags, folder, checkpoint, passed_over);
+  resolve(request, flags, folder.get(), checkpoint, passed_over);
   const RunConfig& config = request.config;
   if (config.training.threads > 0) cpu::set_threads(static_cast<int>(config.training.threads));
   const Device device = choose_device(config.training.device);
@@ -131,6 +151,11 @@ int train(TrainRequest& request, const Flags& flags) {
     trainer.restore(checkpoint);
     report_resumed(checkpoint, trainer, !passed_over.empty());
   }
+  if (trainer.state().step >= config.training.steps) {
+    print_notes(
+        {fmt::format("step {} of {} is done, so there is nothing to train; give more --steps",
+                     trainer.state().step, config.training.steps)});
+  }
   const double seconds_per_step = trainer.time_one_step();
   write_output_if_possible(
       summary({.config = config,
@@ -144,12 +169,12 @@ int train(TrainRequest& request, const Flags& flags) {
   if (request.dry_run) return 0;
 
   Profiling profiling(request.profile, device);  // a path that cannot be written spares the old run
-  folder.begin(config_text(settings(request.config)), trainer.state());
+  folder->begin(config_text(settings(request.config)), trainer.state());
   const StopSignals signals;
-  TrainingSession session(config, data, trainer, folder, std::move(end_tokens));
+  TrainingSession session(config, data, trainer, *folder, std::move(end_tokens));
   const StopReason reason = session.run();
   profiling.finish();
-  return finish(reason, request, folder);
+  return finish(reason, request, *folder);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -25,12 +26,24 @@ constexpr std::string_view kOp = "run folder";
 constexpr std::string_view kStep = "step-";
 
 constexpr const char* kLock = "run.lock";
+// The run that --overwrite put aside, and while it is being put there.
+constexpr const char* kReplaced = ".replaced";
+constexpr const char* kPuttingAside = ".replaced.new";
 constexpr std::array kContents = {"config.toml", "metrics.jsonl", "samples.txt", "loss.svg",
                                   "report.html", "machine.json",  "checkpoints"};
 
 bool holds_run(const fs::path& path) {
   return std::any_of(kContents.begin(), kContents.end(),
                      [&](const char* name) { return fs::exists(path / name); });
+}
+
+// Moves what there is of a run.
+void move_contents(const fs::path& from, const fs::path& to, std::error_code& error) {
+  for (const char* name : kContents) {
+    if (error || !fs::exists(from / name)) continue;
+    fs::remove_all(to / name, error);
+    if (!error) fs::rename(from / name, to / name, error);
+  }
 }
 
 }  // namespace
@@ -58,6 +71,7 @@ RunFolder::RunFolder(fs::path path, Mode mode) : path_(std::move(path)), mode_(m
   created_ = fs::create_directories(path_, error);
   require(!error, kOp, "cannot create {}: {}", path_.string(), error.message());
   lock_ = std::make_unique<Lock>(path_ / kLock);
+  bring_back();  // what a process that was killed has put aside
   require(mode != Mode::create || !holds_run(path_), kOp,
           "{} holds another run; choose another folder with --out, continue that run with "
           "--resume, or replace it with --overwrite",
@@ -65,6 +79,7 @@ RunFolder::RunFolder(fs::path path, Mode mode) : path_(std::move(path)), mode_(m
 }
 
 RunFolder::~RunFolder() {
+  bring_back();
   const bool begun = metrics_ != nullptr;
   if (begun || !created_) return;
   std::error_code ignored;
@@ -74,9 +89,7 @@ RunFolder::~RunFolder() {
 
 void RunFolder::begin(std::string_view config, const TrainingState& state) {
   std::error_code error;
-  if (mode_ == Mode::overwrite) {
-    for (const char* name : kContents) fs::remove_all(path_ / name, error);
-  }
+  if (mode_ == Mode::overwrite && holds_run(path_)) put_aside();
   fs::create_directories(path_ / "checkpoints", error);
   require(!error, kOp, "cannot create {}: {}", (path_ / "checkpoints").string(), error.message());
   write_file_atomically(config_file(), config);
@@ -85,6 +98,28 @@ void RunFolder::begin(std::string_view config, const TrainingState& state) {
     repair_checkpoints(state);
   }
   metrics_ = std::make_unique<GrowingFile>(metrics_file());
+}
+
+void RunFolder::put_aside() {
+  std::error_code error;
+  fs::create_directory(path_ / kPuttingAside, error);
+  if (!error) move_contents(path_, path_ / kPuttingAside, error);
+  if (!error) fs::rename(path_ / kPuttingAside, path_ / kReplaced, error);
+  replaces_ = !error;
+  require(!error, kOp, "cannot put the run in {} aside: {}; choose another folder with --out",
+          path_.string(), error.message());
+}
+
+// A run that has been put aside stays away if there is a checkpoint of the one in its place.
+void RunFolder::bring_back() noexcept {
+  replaces_ = false;
+  for (const char* aside : {kPuttingAside, kReplaced}) {
+    std::error_code error;
+    if (!fs::exists(path_ / aside, error)) continue;
+    if (aside == kPuttingAside || checkpoint_steps().empty())
+      move_contents(path_ / aside, path_, error);
+    if (!error) fs::remove_all(path_ / aside, error);
+  }
 }
 
 void RunFolder::append_metrics(const StepReport& report) {
@@ -130,6 +165,10 @@ void RunFolder::save(const CheckpointContents& contents, bool best, int64_t keep
   write_checkpoint(folder / name, contents);
   replace_link(folder / "last", name);
   if (best) replace_link(folder / "best", name);
+  if (std::exchange(replaces_, false)) {
+    std::error_code ignored;
+    fs::remove_all(path_ / kReplaced, ignored);
+  }
   remove_old_checkpoints(keep);
 }
 

@@ -23,7 +23,7 @@ class RunFolder {
  public:
   enum class Mode {
     create,     // a folder that holds another run is an Error
-    overwrite,  // another run in it is removed
+    overwrite,  // another run in it is replaced, once this one has a checkpoint
     resume,     // a folder without a run is an Error
   };
 
@@ -34,7 +34,8 @@ class RunFolder {
 
   // Writes the configuration and gets ready for what comes after `state`: measurements after its
   // step, which are going to be made again, and what an interrupted save left are removed, and the
-  // links point to its last and best checkpoints.
+  // links point to its last and best checkpoints. A run to be replaced is put aside; if this one
+  // ends without a checkpoint, or is opened again without one, it comes back.
   void begin(std::string_view config, const TrainingState& state);
 
   const std::filesystem::path& path() const { return path_; }
@@ -52,6 +53,9 @@ class RunFolder {
   // it. Then removes old ones: the newest `keep` stay, and those that the links point to.
   void save(const CheckpointContents& contents, bool best, int64_t keep);
 
+  // Whether a run that this one replaces comes back if nothing is saved.
+  bool replaces() const { return replaces_; }
+
   // The newest checkpoint that is intact. Each one passed over adds a line to `notes`. None is an
   // Error.
   std::filesystem::path newest_intact_checkpoint(std::vector<std::string>& notes) const;
@@ -68,6 +72,8 @@ class RunFolder {
     int descriptor_;
   };
 
+  void put_aside();
+  void bring_back() noexcept;
   void drop_metrics_after(int64_t step);
   void repair_checkpoints(const TrainingState& state);
   void remove_old_checkpoints(int64_t keep);
@@ -77,6 +83,7 @@ class RunFolder {
   std::filesystem::path path_;
   Mode mode_;
   bool created_ = false;
+  bool replaces_ = false;  // a run that is still there, put aside
   std::unique_ptr<Lock> lock_;
   std::unique_ptr<GrowingFile> metrics_;
 };

@@ -53,10 +53,13 @@ StopReason TrainingSession::run() {
   } catch (const Error& error) {
     progress_.finish();
     draw_loss();
-    const std::string kept = saved_step_ > 0
-                                 ? fmt::format("the checkpoint of step {} is kept in {}",
-                                               saved_step_, folder_.path().string())
-                                 : "there was no checkpoint yet";
+    std::string kept = "there was no checkpoint yet";
+    if (saved_step_ > 0) {
+      kept = fmt::format("the checkpoint of step {} is kept in {}", saved_step_,
+                         folder_.path().string());
+    } else if (folder_.replaces()) {
+      kept += "; the run that was to be replaced is back";
+    }
     throw Error(fmt::format("{}; {}", error.what(), kept));
   }
   draw_loss();
