@@ -81,6 +81,16 @@ fs::path link_target(const fs::path& link) {
   return fs::path(name.substr(0, name.find('\n'))).filename();
 }
 
+void require_replaceable(const fs::path& path, std::string_view start) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error) || fs::file_size(path, error) == 0) return;
+  std::ifstream file(path, std::ios::binary);
+  std::string begin(start.size(), '\0');
+  file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  require(begin == start, "write",
+          "{} exists and is something else; remove it or choose another name", path.string());
+}
+
 std::string file_checksum(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   require(file.good(), "checksum", "cannot open {}: {}", path.string(), std::strerror(errno));

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 namespace tapir::app {
 
@@ -27,6 +28,10 @@ void replace_link(const std::filesystem::path& link, const std::filesystem::path
 
 // Where such a link leads, or the name in such a file; empty if there is neither.
 std::filesystem::path link_target(const std::filesystem::path& link);
+
+// To be called before a result that starts so replaces a file: one that starts otherwise, and is
+// not empty, is somebody's text or weights, and an Error.
+void require_replaceable(const std::filesystem::path& path, std::string_view start);
 
 // 16 hexadecimal digits that change when the file does by accident; a missing or unreadable file is
 // an Error.

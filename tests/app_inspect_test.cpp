@@ -106,6 +106,12 @@ TEST(Profile, TracesTrainingAndGeneration) {
   expect_trace(folder / "generate.json", {"layers.0.attn", "linear", "matmul", "attention"});
   expect_failure(run_tapir({"generate", folder / "run", "--profile", folder / "no/trace.json"}), 1,
                  {"no/trace.json"});
+  // An earlier trace may be replaced, anything else may not.
+  EXPECT_EQ(run_tapir({"generate", folder / "run", "--tokens", "1", "--profile", trace}).status, 0);
+  const std::string text = read_text(data);
+  expect_failure(run_tapir({"generate", folder / "run", "--profile", data}), 1,
+                 {"text.txt exists and is something else"});
+  EXPECT_EQ(read_text(data), text);
   // What is to be replaced stays until everything is ready.
   expect_failure(run_tapir(tiny_train(data, folder / "run",
                                       {"--overwrite", "--profile", folder / "no/trace.json"})),

@@ -4,6 +4,7 @@
 #include "apps/cli/output.h"
 #include "apps/commands/command.h"
 #include "apps/config/presets.h"
+#include "apps/files.h"
 #include "apps/inspect/dot.h"
 #include "apps/inspect/page.h"
 #include "apps/inspect/pass.h"
@@ -98,6 +99,7 @@ void complete(InspectCommand& c) {
 }
 
 void write_result(const std::string& path, const std::string& text) {
+  require_replaceable(path, text.substr(0, 8));
   write_file(path, text);
   print_message("wrote {}\n", path);
 }

@@ -2,6 +2,7 @@
 
 #include "apps/cli/output.h"
 #include "apps/commands/command.h"
+#include "apps/files.h"
 #include "apps/plot/loss_chart.h"
 #include "apps/tokenizer/file_io.h"
 
@@ -31,6 +32,7 @@ std::vector<Setting> settings(PlotCommand& c) {
 int plot(const PlotCommand& command) {
   const Chart chart = loss_chart({command.runs.begin(), command.runs.end()});
   if (!command.svg.empty()) {
+    require_replaceable(command.svg, "<svg");
     write_file(command.svg, chart_svg(chart));
     print_message("wrote {}\n", command.svg);
     return 0;

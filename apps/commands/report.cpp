@@ -2,6 +2,7 @@
 
 #include "apps/cli/output.h"
 #include "apps/commands/command.h"
+#include "apps/files.h"
 #include "apps/report/run_report.h"
 #include "apps/tokenizer/file_io.h"
 
@@ -28,6 +29,7 @@ int report(const ReportCommand& command) {
     out = command.runs.size() == 1 ? std::filesystem::path(command.runs[0]) / "report.html"
                                    : std::filesystem::path("report.html");
   }
+  require_replaceable(out, "<!DOCTYPE html>");
   write_file(out, run_report({command.runs.begin(), command.runs.end()}));
   print_message("wrote {}\n", out.string());
   return 0;

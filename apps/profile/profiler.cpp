@@ -5,6 +5,7 @@
 
 #include "apps/cli/output.h"
 #include "apps/cli/quantity.h"
+#include "apps/files.h"
 #include "apps/tokenizer/file_io.h"
 #include "autograd/tape.h"
 #include "backends/scope.h"
@@ -171,6 +172,7 @@ std::string Profiler::table() const {
 
 Profiling::Profiling(std::string path, Device device) : path_(std::move(path)) {
   if (path_.empty()) return;
+  require_replaceable(path_, "{\"displayTimeUnit\"");
   write_file(path_, "");  // so that a path that cannot be written is found before the work
   profiler_ = std::make_unique<Profiler>(device);
 }
