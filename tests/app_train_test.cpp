@@ -45,6 +45,30 @@ TEST(Train, ADryRunOnlyDescribes) {
   expect_contains(result.out,
                   {"parameters: 1 layers", "12 of 64 tokens", "KiB", "1 thread", "per step"});
   EXPECT_FALSE(fs::exists(folder / "run"));
+  // Nor is a folder made that only the run would need.
+  EXPECT_EQ(run_tapir(tiny_train(data, folder / "deep/er/run", {"--dry-run"})).status, 0);
+  EXPECT_FALSE(fs::exists(folder / "deep"));
+}
+
+TEST(Train, SaysIfDocumentsMakeValidationMuchLarger) {
+  TemporaryFolder folder;
+  std::string lines;
+  for (int i = 0; i < 30; ++i) {
+    const std::string text = i == 9 ? std::string(20'000, 'a') : small_text().substr(0, 300);
+    lines += nlohmann::json({{"text", text}}).dump() + "\n";
+  }
+  const std::string data = folder.write("text.jsonl", lines);
+  const ProcessResult result =
+      run_tapir(tiny_train(data, folder / "run", {"--dry-run", "--val-fraction", "0.1"}));
+  EXPECT_EQ(result.status, 0) << result.err;
+  expect_contains(result.err, {"% of the text are for validation instead of 10 %", "--val-data"});
+}
+
+TEST(Train, ANameThatARunCannotKeepIsAnError) {
+  TemporaryFolder folder;
+  const std::string data = folder.write("b\xff.txt", small_text());
+  expect_failure(run_tapir(tiny_train(data, folder / "run")), 1, {"not UTF-8", "rename"});
+  EXPECT_FALSE(fs::exists(folder / "run"));
 }
 
 std::string metrics_without_times(const std::string& path) {

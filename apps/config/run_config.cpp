@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "apps/tokenizer/utf8.h"
+
 namespace tapir::app {
 namespace {
 
@@ -130,7 +132,7 @@ void add_optimizer(Settings& list, OptimizerConfig& o) {
           {group, "weight-decay", &o.weight_decay, "AdamW's decay of matrices", 0, 1e6},
           {group, "beta1", &o.beta1, "AdamW's decay of the mean gradient", 0, 0.9999999},
           {group, "beta2", &o.beta2, "AdamW's decay of the squared gradient", 0, 0.9999999},
-          {group, "eps", &o.eps, "AdamW's epsilon", 0, 1},
+          {group, "eps", &o.eps, "AdamW's epsilon", 1e-30, 1},
           {group, "clip", &o.clip, "Largest gradient norm; 0 switches clipping off", 0, 1e9},
       });
 }
@@ -249,6 +251,13 @@ void RunConfig::validate() const {
           "RoPE rotates pairs, but a head has --d-model / --heads = {} / {} = {} elements; use an "
           "even number or --position none",
           model.d_model, model.heads, model.d_model / model.heads);
+  for (const std::vector<std::string>* paths : {&data.paths, &data.validation_paths}) {
+    for (const std::string& path : *paths) {
+      require(is_valid_utf8(path), kOp,
+              "the name {} is not UTF-8, so a run cannot keep it to be resumed; rename the file",
+              path);
+    }
+  }
   require(optimizer.min_lr <= optimizer.lr, kOp, "--min-lr {} is above --lr {}", optimizer.min_lr,
           optimizer.lr);
   require(warmup_steps() <= training.steps, kOp, "--warmup {} is more than --steps {}",

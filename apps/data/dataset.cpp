@@ -1,5 +1,7 @@
 #include "apps/data/dataset.h"
 
+#include <algorithm>
+
 #include "apps/cli/quantity.h"
 #include "apps/corpus/corpus.h"
 #include "apps/data/split.h"
@@ -45,6 +47,18 @@ std::shared_ptr<const Tokenizer> make_tokenizer_for(const std::string& name, Dat
 std::string describe(const std::vector<std::string>& paths) {
   if (paths.size() > 1) return "several paths";
   return paths[0] == kStandardInput ? "standard input" : paths[0];
+}
+
+// Whole documents may make validation much larger or smaller than was asked for.
+void note_share(const Dataset& data, double fraction, std::vector<std::string>& notes) {
+  const auto validation = static_cast<double>(data.validation.size());
+  const double share =
+      validation / std::max(1.0, validation + static_cast<double>(data.train.size()));
+  if (fraction == 0 || (share <= 2 * fraction && share >= fraction / 2)) return;
+  notes.push_back(fmt::format(
+      "{:.2g} % of the text are for validation instead of {:.2g} %, because documents differ much "
+      "in length; another --val-fraction takes others, or give --val-data",
+      100 * share, 100 * fraction));
 }
 
 }  // namespace
@@ -115,6 +129,8 @@ Dataset load_dataset(const RunConfig& run, std::shared_ptr<const Tokenizer> toke
         DataFiles(config.validation_paths, config.jsonl_field).load(*data.tokenizer);
     data.notes.insert(data.notes.end(), validation.notes.begin(), validation.notes.end());
     data.validation = std::move(validation.tokens);
+  } else {
+    note_share(data, config.validation_fraction, data.notes);
   }
   return data;
 }

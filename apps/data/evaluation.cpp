@@ -14,10 +14,12 @@ std::vector<FloorWindow> choose_windows(const Dataset& data, int64_t count, int6
     return {data.floor_windows.begin(),
             data.floor_windows.begin() + static_cast<std::ptrdiff_t>(most)};
   }
-  require(data.validation.size() > context, "data",
-          "the validation text has {} tokens, but a window takes --context + 1 = {}; use a context "
-          "of at most {}, a larger --val-fraction, or --eval-every 0",
-          data.validation.size(), context + 1, std::max<int64_t>(0, data.validation.size() - 1));
+  const int64_t size = data.validation.size();
+  require(
+      size > context, "data",
+      "the validation text has {} tokens, but a window takes --context + 1 = {}; use {}a larger "
+      "--val-fraction or more --val-data, or --eval-every 0",
+      size, context + 1, size > 1 ? fmt::format("a context of at most {}, ", size - 1) : "");
   std::vector<FloorWindow> windows;
   for (const int64_t begin : even_starts(data.validation, count, context)) {
     windows.push_back({.begin = begin, .tokens = context});
