@@ -8,6 +8,7 @@
 
 #include "apps/interchange/export_model.h"
 #include "apps/interchange/llama_folder.h"
+#include "apps/interchange/import_model.h"
 #include "apps/interchange/open_model.h"
 #include "apps/tokenizer/char_tokenizer.h"
 #include "autograd/ops.h"

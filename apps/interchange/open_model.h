@@ -25,10 +25,4 @@ struct InferenceSettings {
 LoadedModel open_model(const std::filesystem::path& path, const std::string& which,
                        const InferenceSettings& settings);
 
-// A new run at `out` with the model of a transformers folder as its only checkpoint, step 0.
-// `context` > 0 shortens the model's context. Returns what is to be told to the user.
-std::vector<std::string> import_model(const std::filesystem::path& folder,
-                                      const std::filesystem::path& out, int64_t context,
-                                      bool overwrite);
-
 }  // namespace tapir::app
