@@ -239,6 +239,30 @@ TEST(Checkpoint, DamageIsNamed) {
                  {"no checkpoint '7'"});
 }
 
+// What only the values of the weights show.
+TEST(Checkpoint, WeightsOfAnotherModelAreNotMeasuredNorExported) {
+  const std::string other = tiny() / "other-seed";
+  ASSERT_EQ(run_tapir(tiny_train(tiny().data, other, {"--seed", "99"})).status, 0);
+  const std::string weights = read_text(other + "/checkpoints/last/model.safetensors");
+  const std::string foreign =
+      damaged("model.safetensors", [&](std::string& bytes) { bytes = weights; });
+  const std::string flipped = damaged("state.json", [](std::string& text) {
+    text.replace(text.find("\"rope-theta\": 10000"), 19, "\"rope-theta\": 10001");
+  });
+  for (const auto& [folder, file] : {std::pair(foreign, "model.safetensors has changed"),
+                                     std::pair(flipped, "state.json has changed")}) {
+    const std::vector<std::string> parts = {file, "since it was written", "another checkpoint"};
+    expect_failure(run_tapir({"eval", folder, "--data", tiny().data}), 1, parts);
+    expect_failure(run_tapir({"export", folder, "--out", tiny() / "exported"}), 1, parts);
+    expect_failure(run_tapir({"inspect", folder, "--prompt", "The"}), 1, parts);
+  }
+  EXPECT_FALSE(fs::exists(tiny() / "exported"));
+  // The optimizer's state is no part of the model.
+  const std::string slim = damaged("tokenizer.json", [](std::string&) {});
+  fs::remove(slim + "/optimizer.safetensors");
+  EXPECT_EQ(run_tapir({"eval", slim, "--data", tiny().data}).status, 0);
+}
+
 // What other versions write may lack fields and have others. The user hears of the version.
 TEST(Checkpoint, AnotherFormatIsNamed) {
   const auto expect_foreign = [](const std::string& from, const std::string& to,

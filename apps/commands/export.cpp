@@ -43,6 +43,7 @@ std::vector<Setting> settings(ExportCommand& c) {
 int export_run(const ExportCommand& command) {
   require(!command.out.empty(), "export", "say where to with --out PATH");
   const LoadedModel model = open_model(command.run, command.checkpoint, kCpu);
+  verify_model(command.run, command.checkpoint);
   const DType dtype = command.dtype == "f16"    ? DType::f16
                       : command.dtype == "bf16" ? DType::bf16
                                                 : DType::f32;

@@ -21,6 +21,10 @@ bool is_foreign(const fs::path& path) {
 
 }  // namespace
 
+void verify_model(const fs::path& path, const std::string& which) {
+  if (!is_foreign(path)) verify_model_files(find_checkpoint(path, which));
+}
+
 LoadedModel open_model(const fs::path& path, const std::string& which, Device device) {
   if (!is_foreign(path)) return load_model(find_checkpoint(path, which), device);
   require(which.empty(), "import", "{} is one model, not a run to choose '{}' from", path.string(),

@@ -13,6 +13,10 @@ namespace tapir::app {
 // among the checkpoints of a run, as find_checkpoint() does.
 LoadedModel open_model(const std::filesystem::path& path, const std::string& which, Device device);
 
+// Refuses a checkpoint of which a file that makes up the model has changed since it was written;
+// `path` and `which` as above. Folders as transformers writes them hold no checksums.
+void verify_model(const std::filesystem::path& path, const std::string& which);
+
 // How a command runs a model that it does not train, as the user asked for it.
 struct InferenceSettings {
   std::string weights = "f32";

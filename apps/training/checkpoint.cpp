@@ -1,6 +1,7 @@
 #include "apps/training/checkpoint.h"
 
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "apps/cli/setting_json.h"
@@ -168,6 +169,28 @@ void require_format(const JsonValue& json, const std::string& where) {
   }
 }
 
+[[noreturn]] void fail_with_changed(const fs::path& path) {
+  fail(kOp,
+       "{} has changed since it was written: its checksum differs; bring back the file as it was, "
+       "or use another checkpoint",
+       path.string());
+}
+
+void verify_files(const fs::path& folder, const std::function<bool(const FileRecord&)>& is_needed) {
+  const CheckpointInfo info = read_checkpoint_info(folder);
+  if (!is_sealed(read_file(folder / kStateFile))) fail_with_changed(folder / kStateFile);
+  for (const FileRecord& file : info.files) {
+    if (!is_needed(file)) continue;
+    const fs::path path = folder / file.name;
+    std::error_code error;
+    const auto bytes = static_cast<int64_t>(fs::file_size(path, error));
+    require(!error, kOp, "cannot read {}: {}", path.string(), error.message());
+    require(bytes == file.bytes, kOp, "{} has {} bytes, but {} were written", path.string(), bytes,
+            file.bytes);
+    if (file_checksum(path) != file.checksum) fail_with_changed(path);
+  }
+}
+
 }  // namespace
 
 void write_checkpoint(const fs::path& folder, const CheckpointContents& contents) {
@@ -269,20 +292,11 @@ LoadedModel load_model(const fs::path& folder, Device device) {
 }
 
 void verify_checkpoint(const fs::path& folder) {
-  const CheckpointInfo info = read_checkpoint_info(folder);
-  require(is_sealed(read_file(folder / kStateFile)), kOp,
-          "{} has changed since it was written: its checksum differs",
-          (folder / kStateFile).string());
-  for (const FileRecord& file : info.files) {
-    const fs::path path = folder / file.name;
-    std::error_code error;
-    const auto bytes = static_cast<int64_t>(fs::file_size(path, error));
-    require(!error, kOp, "cannot read {}: {}", path.string(), error.message());
-    require(bytes == file.bytes, kOp, "{} has {} bytes, but {} were written", path.string(), bytes,
-            file.bytes);
-    require(file_checksum(path) == file.checksum, kOp,
-            "{} has changed since it was written: its checksum differs", path.string());
-  }
+  verify_files(folder, [](const FileRecord&) { return true; });
+}
+
+void verify_model_files(const fs::path& folder) {
+  verify_files(folder, [](const FileRecord& file) { return file.name != kOptimizerFile; });
 }
 
 fs::path find_checkpoint(const fs::path& path, const std::string& which) {
