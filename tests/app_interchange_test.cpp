@@ -166,6 +166,23 @@ TEST(Export, WritesTheFilesOfOtherPrograms) {
   EXPECT_EQ(run_tapir(greedy(tiny / "hf")).out, run_tapir(greedy(tiny.run)).out);
 }
 
+TEST(Interchange, WeightsThatAreNotFiniteAreNoted) {
+  const TemporaryFolder folder;
+  const std::string model = folder / "model", file = model + "/model.safetensors";
+  fs::copy(golden("grouped"), model, fs::copy_options::recursive);
+  std::string bytes = read_text(file);
+  bytes.replace(bytes.size() - 4, 4, std::string("\0\0\xC0\x7F", 4));  // an f32
+  folder.write("model/model.safetensors", bytes);
+  const ProcessResult imported = run_tapir({"import", model, "--out", folder / "run"});
+  ASSERT_EQ(imported.status, 0) << imported.err;
+  const std::string note = "1 of the weights is not finite in f32, such as nan in ";
+  expect_contains(imported.out, {note});
+  const ProcessResult exported =
+      run_tapir({"export", folder / "run", "--dtype", "f16", "--out", folder / "hf"});
+  ASSERT_EQ(exported.status, 0) << exported.err;
+  expect_contains(exported.err, {note});
+}
+
 // Whatever else the folder holds would be lost with it.
 TEST(Export, ReplacesNothingButAnEarlierExport) {
   const TinyRun tiny;

@@ -1,6 +1,7 @@
 // Models of transformers: read, imported and exported. Expected logits come from transformers
 // itself (tests/interchange).
 #include <cstring>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include <gmock/gmock.h>
@@ -437,6 +438,45 @@ TEST(Export, WhatLlamaLacksIsNamed) {
     ModelConfig config = small_config();
     change(config);
     const LoadedModel model = random_model(config, make_byte_tokenizer());
+// 65504 is the largest number of f16; what lies less than half a step of 32 beyond it is rounded to
+// it, and more becomes infinite.
+TEST(Export, WhatTheNumbersOfTheFileCannotHoldIsNamed) {
+  const TemporaryFolder folder;
+  const LoadedModel model = random_model(small_config(), make_byte_tokenizer());
+  const auto set = [](const Tensor& weight, float value) {
+    static_cast<float*>(Tensor(weight).view().data)[5] = value;
+  };
+  const auto refuses = [&](DType dtype, const std::vector<std::string>& parts) {
+    expect_error([&] { export_hugging_face(model, folder / "x", dtype, false); }, parts);
+    expect_error([&] { export_gguf(model, folder / "x", dtype, false); }, parts);
+    EXPECT_FALSE(fs::exists(folder / "x"));
+  };
+  const auto writes = [&](DType dtype) {
+    EXPECT_NO_THROW(export_hugging_face(model, folder / "hf", dtype, true));
+    EXPECT_NO_THROW(export_gguf(model, folder / "gguf", dtype, true));
+  };
+  const Tensor& query = model.model->layers[1].attn.q_proj.weight;
+  set(query, -65519);
+  writes(DType::f16);
+  for (const auto& [value, text] : {std::pair(65520.0F, "65520"), std::pair(-1e10F, "-1e+10")}) {
+    set(query, value);
+    refuses(DType::f16, {fmt::format("layers.1.attn.q_proj.weight holds {}", text), "f16, 65504",
+                         "--dtype bf16 or f32"});
+    writes(DType::bf16);
+  }
+  set(query, std::numeric_limits<float>::max());
+  refuses(DType::bf16, {"layers.1.attn.q_proj.weight holds 3.40282e+38", "--dtype f32"});
+  writes(DType::f32);
+  // What was infinite before stays so.
+  set(query, std::numeric_limits<float>::infinity());
+  writes(DType::f16);
+  // Vectors stay f32 in GGUF.
+  set(std::get<nn::RMSNorm>(model.model->ln_final).weight, 1e10F);
+  EXPECT_NO_THROW(export_gguf(model, folder / "gguf", DType::f16, true));
+  expect_error([&] { export_hugging_face(model, folder / "x", DType::f16, false); },
+               {"ln_final.weight holds 1e+10"});
+}
+
     expect_error([&] { export_hugging_face(model, folder / "x", DType::f32, false); }, parts);
     expect_error([&] { export_gguf(model, folder / "x", DType::f32, false); }, parts);
     EXPECT_FALSE(fs::exists(folder / "x"));

@@ -3,6 +3,7 @@
 #include "apps/config/config_file.h"
 #include "apps/files.h"
 #include "apps/interchange/llama_folder.h"
+#include "apps/interchange/weight_values.h"
 #include "apps/training/run_folder.h"
 
 namespace tapir::app {
@@ -68,6 +69,9 @@ std::vector<std::string> import_model(const fs::path& folder, const fs::path& ou
   }
   const int64_t parameters =
       llama.config.transformer(llama.tokenizer->vocab_size()).parameter_count();
+  std::vector<NamedTensor> weights;
+  for (const auto& weight : llama.weights) weights.push_back({weight.first, weight.second});
+  if (auto note = note_on_infinite(weights)) llama.notes.push_back(std::move(*note));
   llama.notes.push_back(fmt::format("{} parameters, {} layers, a vocabulary of {}, a context of {}",
                                     parameters, config.model.layers, llama.tokenizer->vocab_size(),
                                     config.model.context));
