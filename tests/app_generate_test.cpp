@@ -184,6 +184,51 @@ TEST(Generate, TalksInteractively) {
   EXPECT_EQ(stops.err.find("--stop:"), std::string::npos) << stops.err;
 }
 
+// A model whose tokenizer has a special token of its own.
+class SeparatorRun {
+ public:
+  SeparatorRun() : run(folder_ / "run") {
+    const std::string data = folder_.write("text.txt", small_text()), tokens = folder_ / "tokens";
+    EXPECT_EQ(run_tapir({"tokenizer", "train", "--data", data, "--vocab-size", "280", "--special",
+                         "<sep>", "--out", tokens})
+                  .status,
+              0);
+    EXPECT_EQ(run_tapir(tiny_train(data, run, {"--tokenizer", tokens})).status, 0);
+  }
+  const TemporaryFolder& folder() const { return folder_; }
+
+ private:
+  TemporaryFolder folder_;
+
+ public:
+  std::string run;
+};
+
+TEST(Generate, APromptMaySpellSpecialTokensIfAsked) {
+  const SeparatorRun separator;
+  const std::string prompt = "a<sep>b", file = separator.folder().write("prompt.txt", prompt);
+  const auto run = [&](const std::vector<std::string>& more, const std::string& input = "") {
+    std::vector<std::string> arguments = {"generate", separator.run,   "--tokens",
+                                          "9",        "--temperature", "0"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const ProcessResult result = run_tapir(arguments, {.input = input});
+    EXPECT_EQ(result.status, 0) << result.err;
+    return result;
+  };
+  const std::string separator_line = "    279  \"<sep>\"\n";
+  const ProcessResult plain = run({"--prompt", prompt, "--show-tokens"});
+  EXPECT_EQ(plain.err.find(separator_line), std::string::npos) << plain.err;
+  expect_contains(plain.err, {"prompt: 7 tokens"});
+  const ProcessResult parsed = run({"--prompt", prompt, "--show-tokens", "--parse-special"});
+  expect_contains(parsed.err, {"\"a\"\n" + separator_line, "prompt: 3 tokens"});
+  const ProcessResult from_file = run({"--prompt-file", file, "--show-tokens", "--parse-special"});
+  expect_contains(from_file.err, {separator_line, "prompt: 3 tokens"});
+  EXPECT_EQ(from_file.out, parsed.out);
+  const ProcessResult talk = run({"--interactive", "--parse-special"}, prompt + "\n");
+  EXPECT_EQ(talk.out, parsed.out);
+  expect_contains(run({"--interactive"}, "/parse-special true\n").err, {"parse-special = true"});
+}
+
 TEST(Generate, NamesWhatIsWrong) {
   const auto fails = [](const std::vector<std::string>& arguments,
                         const std::vector<std::string>& parts) {
