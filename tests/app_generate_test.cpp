@@ -184,6 +184,19 @@ TEST(Generate, TalksInteractively) {
   EXPECT_EQ(stops.err.find("--stop:"), std::string::npos) << stops.err;
 }
 
+TEST(Generate, ARefusedValueDoesNotReplaceTheOldOne) {
+  const ProcessResult result =
+      generate({"--interactive", "--tokens", "5"},
+               {.input = "/temperature 0\n/temperature nan\n/temperature\n/top-k -3\n/top-k\n"
+                         "/tokens 1e3\n/tokens\nThe cat\n"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  EXPECT_EQ(result.out.substr(0, 7), "The cat");
+  EXPECT_GT(result.out.size(), 8u);
+  expect_contains(result.err,
+                  {"/temperature: nan is not a usable value\ntemperature = 0\n",
+                   "/top-k: -3 is too small; the least is 0\ntop-k = 0\n", "tokens = 5\n"});
+}
+
 // A model whose tokenizer has a special token of its own.
 class SeparatorRun {
  public:
