@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "apps/interchange/export_model.h"
-#include "apps/interchange/llama_folder.h"
 #include "apps/interchange/import_model.h"
+#include "apps/interchange/llama_folder.h"
 #include "apps/interchange/open_model.h"
 #include "apps/tokenizer/char_tokenizer.h"
 #include "autograd/ops.h"
@@ -213,10 +213,13 @@ TEST(Interchange, TextsEndAtAnyOfTheIdsOfTheConfiguration) {
   EXPECT_EQ(ends(7), (std::vector<int32_t>{7}));
   EXPECT_EQ(ends({7, 10}), (std::vector<int32_t>{7, 10}));
   EXPECT_TRUE(ends(nullptr).empty());
-  Changed beyond("grouped");
-  const LlamaFolder read = read_llama_folder(beyond.set({{"eos_token_id", {7, 300}}}).path());
-  EXPECT_EQ(read.end_tokens, (std::vector<int32_t>{7}));
-  EXPECT_THAT(read.notes.at(0), ::testing::HasSubstr("eos_token_id has 300"));
+  EXPECT_EQ(ends(256), (std::vector<int32_t>{256}));
+  for (const int64_t id : {int64_t{257}, int64_t{400}, int64_t{1} << 32}) {
+    Changed("grouped")
+        .set({{"eos_token_id", {7, id}}})
+        .expect_refused({"config.json: eos_token_id holds " + std::to_string(id),
+                         "vocab_size is 257, so ids are 0 .. 256"});
+  }
   Changed("grouped").set({{"eos_token_id", -1}}).expect_refused({"eos_token_id holds -1"});
   Changed("grouped").set({{"eos_token_id", "</s>"}}).expect_refused({"eos_token_id", "an integer"});
 
@@ -277,8 +280,12 @@ TEST(Interchange, APaddedVocabularyIsCutToTheTokenizers) {
                                logits_of(open_model(golden("grouped"), "", kCpu), expected.ids)),
             0);
   EXPECT_THAT(read_llama_folder(padded.path()).notes.at(0), ::testing::HasSubstr("last 7 of 264"));
+  // An id in the padding can never be produced.
+  const LlamaFolder read = read_llama_folder(padded.set({{"eos_token_id", {7, 260}}}).path());
+  EXPECT_EQ(read.end_tokens, (std::vector<int32_t>{7}));
+  EXPECT_THAT(read.notes.at(1), ::testing::HasSubstr("eos_token_id has 260"));
   Changed small("grouped");
-  small.set({{"vocab_size", 256}});
+  small.set({{"vocab_size", 256}, {"eos_token_id", nullptr}});
   change_tensors(small, [](StateDict& tensors) {
     for (const char* name : {"model.embed_tokens.weight", "lm_head.weight"}) {
       tensors[name] = slice(tensors.at(name), 0, 0, 256);
@@ -431,13 +438,6 @@ TEST(Export, TheTokenizerSaysThatDocumentsBeginWithEndOfText) {
   EXPECT_EQ(config["eos_token_id"], 256);
 }
 
-TEST(Export, WhatLlamaLacksIsNamed) {
-  const TemporaryFolder folder;
-  const auto refuses = [&](const std::function<void(ModelConfig&)>& change,
-                           const std::vector<std::string>& parts) {
-    ModelConfig config = small_config();
-    change(config);
-    const LoadedModel model = random_model(config, make_byte_tokenizer());
 // 65504 is the largest number of f16; what lies less than half a step of 32 beyond it is rounded to
 // it, and more becomes infinite.
 TEST(Export, WhatTheNumbersOfTheFileCannotHoldIsNamed) {
@@ -477,6 +477,13 @@ TEST(Export, WhatTheNumbersOfTheFileCannotHoldIsNamed) {
                {"ln_final.weight holds 1e+10"});
 }
 
+TEST(Export, WhatLlamaLacksIsNamed) {
+  const TemporaryFolder folder;
+  const auto refuses = [&](const std::function<void(ModelConfig&)>& change,
+                           const std::vector<std::string>& parts) {
+    ModelConfig config = small_config();
+    change(config);
+    const LoadedModel model = random_model(config, make_byte_tokenizer());
     expect_error([&] { export_hugging_face(model, folder / "x", DType::f32, false); }, parts);
     expect_error([&] { export_gguf(model, folder / "x", DType::f32, false); }, parts);
     EXPECT_FALSE(fs::exists(folder / "x"));
