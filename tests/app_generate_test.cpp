@@ -321,6 +321,101 @@ TEST(Checkpoint, WeightsOfAnotherModelAreNotMeasuredNorExported) {
   EXPECT_EQ(run_tapir({"eval", slim, "--data", tiny().data}).status, 0);
 }
 
+// A copy of a run with four checkpoints, to be changed.
+class Steps {
+ public:
+  Steps() {
+    static const TinyRun original;
+    static const bool trained = run_tapir(tiny_train(original.data, original / "four",
+                                                     {"--save-every", "4", "--keep", "9"}))
+                                    .status == 0;
+    EXPECT_TRUE(trained);
+    fs::copy(original / "four", run(),
+             fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+  }
+  std::string run() const { return folder_ / "run"; }
+  std::string checkpoints() const { return run() + "/checkpoints/"; }
+  void remove(const char* name) const { fs::remove_all(checkpoints() + name); }
+  void write(const char* name, const std::string& text) const {
+    remove(name);
+    folder_.write(std::string("run/checkpoints/") + name, text);
+  }
+  ProcessResult info(const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> arguments = {"info", run()};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_tapir(arguments);
+  }
+  void expect_step(int step, const std::vector<std::string>& more = {}) const {
+    const ProcessResult result = info(more);
+    EXPECT_EQ(result.status, 0) << result.err;
+    expect_contains(result.out, {fmt::format("{:<16} {} ", "step", step)});
+  }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+TEST(Checkpoint, ThoseThatThereAreAreNamed) {
+  const Steps steps;
+  expect_failure(steps.info({"--checkpoint", "7"}), 1,
+                 {"run has no checkpoint '7'; it has best, last, 12, 8, 6, 4"});
+  steps.expect_step(8, {"--checkpoint", "8"});
+  steps.expect_step(8, {"--checkpoint", "step-8"});
+  steps.remove("best");
+  expect_failure(steps.info({"--checkpoint", "best"}), 1,
+                 {"has no checkpoint 'best'; it has last, 12, 8, 6, 4"});
+  for (const char* name : {"last", "step-4", "step-6", "step-8", "step-12"}) steps.remove(name);
+  expect_failure(steps.info(), 1, {"run has no checkpoint; it has none at all"});
+}
+
+TEST(Checkpoint, OnlyTheChosenOneMustBeIntact) {
+  const Steps steps;
+  const std::string file = steps.checkpoints() + "step-8/model.safetensors";
+  std::string bytes = read_text(file);
+  bytes[bytes.size() - 2] ^= 4;
+  std::ofstream(file, std::ios::binary) << bytes;
+  const auto with = [&](const std::string& command, const std::string& which) {
+    const std::vector<std::string> more = command == "eval"
+                                              ? std::vector<std::string>{"--batches", "1"}
+                                              : std::vector<std::string>{"--prompt", "The"};
+    std::vector<std::string> arguments = {command, steps.run(), "--checkpoint", which};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_tapir(arguments);
+  };
+  for (const char* command : {"eval", "inspect"}) {
+    EXPECT_EQ(with(command, "4").status, 0) << command;
+    expect_failure(with(command, "8"), 1, {"step-8/model.safetensors has changed"});
+  }
+}
+
+TEST(Checkpoint, WithoutLinksItIsTheNewestStep) {
+  const Steps steps;
+  steps.remove("best");
+  steps.remove("last");
+  steps.expect_step(12);
+  fs::create_symlink("step-99", steps.checkpoints() + "best");
+  fs::create_symlink("step-4", steps.checkpoints() + "last");
+  steps.expect_step(4);
+  steps.remove("last");
+  steps.expect_step(12);
+  fs::remove(steps.checkpoints() + "step-12/state.json");
+  steps.expect_step(8);
+}
+
+TEST(Checkpoint, AFileInPlaceOfALinkMayEndItsLineAsOtherSystemsDo) {
+  const Steps steps;
+  for (const char* name : {"step-4\r\n", "step-4\n", "step-4"}) {
+    steps.write("best", name);
+    steps.expect_step(4);
+    steps.expect_step(4, {"--checkpoint", "best"});
+  }
+  steps.write("best", std::string(30'000'000, 'x'));
+  const ProcessResult named = steps.info({"--checkpoint", "best"});
+  expect_failure(named, 1, {"has no checkpoint 'best'; it has last, 12, 8, 6, 4"});
+  EXPECT_LT(named.err.size(), 1000u);
+  steps.expect_step(12);
+}
+
 // What other versions write may lack fields and have others. The user hears of the version.
 TEST(Checkpoint, AnotherFormatIsNamed) {
   const auto expect_foreign = [](const std::string& from, const std::string& to,

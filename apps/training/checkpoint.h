@@ -84,7 +84,8 @@ void verify_checkpoint(const std::filesystem::path& folder);
 void verify_model_files(const std::filesystem::path& folder);
 
 // The checkpoint folder that a user means: `path` itself if it is one, else the `which` one of the
-// run in it: "last", "best", a step number, or "" for best if there is one and last otherwise.
+// run in it: "last", "best", a step (40 or step-40), or "" for best if there is one, last
+// otherwise, and the newest step where the links lead nowhere. An Error lists those that there are.
 std::filesystem::path find_checkpoint(const std::filesystem::path& path,
                                       const std::string& which = "");
 
