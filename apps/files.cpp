@@ -1,5 +1,6 @@
 #include "apps/files.h"
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -9,7 +10,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "apps/tokenizer/file_io.h"
 #include "autograd/serialize.h"
 #include "backends/error.h"
 
@@ -76,9 +76,14 @@ fs::path link_target(const fs::path& link) {
   std::error_code error;
   const fs::path target = fs::read_symlink(link, error);
   if (!error) return target;
-  if (!fs::is_regular_file(link)) return {};
-  const std::string name = read_file(link);
-  return fs::path(name.substr(0, name.find('\n'))).filename();
+  if (!fs::is_regular_file(link, error)) return {};
+  // A longer one is no name, and other systems end a line with more than a new line.
+  std::array<char, 256> start{};
+  std::ifstream(link, std::ios::binary).read(start.data(), start.size());
+  const std::string_view text(start.data(), start.size());
+  const size_t end = text.find_first_of(std::string_view("\r\n\0", 3));
+  if (end == std::string_view::npos) return {};
+  return fs::path(text.substr(0, end)).filename();
 }
 
 void require_replaceable(const fs::path& path, std::string_view start) {

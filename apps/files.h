@@ -26,7 +26,8 @@ struct RemovedUnlessMoved {
 // system that knows no links (FAT, some network shares) gets a file with the name of the target.
 void replace_link(const std::filesystem::path& link, const std::filesystem::path& target);
 
-// Where such a link leads, or the name in such a file; empty if there is neither.
+// Where such a link leads, or the name in such a file, whatever ends its line; empty if there is
+// neither.
 std::filesystem::path link_target(const std::filesystem::path& link);
 
 // To be called before a result that starts so replaces a file: one that starts otherwise, and is

@@ -66,6 +66,9 @@ TEST_F(WithoutLinks, FilesNameTheLastAndTheBestCheckpoint) {
 TEST_F(WithoutLinks, AFileLeadsNowhereButToACheckpointBesideIt) {
   EXPECT_EQ(link_target(folder_.write("outside", "../../elsewhere\n")), "elsewhere");
   EXPECT_EQ(link_target(folder_.write("empty", "")), "");
+  EXPECT_EQ(link_target(folder_.write("line", "step-12\r\n")), "step-12");
+  EXPECT_EQ(link_target(folder_.write("no line", "step-12")), "step-12");
+  EXPECT_EQ(link_target(folder_.write("long", std::string(1 << 20, 'x'))), "");
   EXPECT_EQ(link_target(folder_ / "missing"), "");
 }
 

@@ -184,6 +184,64 @@ TEST(Generate, TalksInteractively) {
   EXPECT_EQ(stops.err.find("--stop:"), std::string::npos) << stops.err;
 }
 
+TEST(Generate, ARefusedValueDoesNotReplaceTheOldOne) {
+  const ProcessResult result =
+      generate({"--interactive", "--tokens", "5"},
+               {.input = "/temperature 0\n/temperature nan\n/temperature\n/top-k -3\n/top-k\n"
+                         "/tokens 1e3\n/tokens\nThe cat\n"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  EXPECT_EQ(result.out.substr(0, 7), "The cat");
+  EXPECT_GT(result.out.size(), 8u);
+  expect_contains(result.err,
+                  {"/temperature: nan is not a usable value\ntemperature = 0\n",
+                   "/top-k: -3 is too small; the least is 0\ntop-k = 0\n", "tokens = 5\n"});
+}
+
+// A model whose tokenizer has a special token of its own.
+class SeparatorRun {
+ public:
+  SeparatorRun() : run(folder_ / "run") {
+    const std::string data = folder_.write("text.txt", small_text()), tokens = folder_ / "tokens";
+    EXPECT_EQ(run_tapir({"tokenizer", "train", "--data", data, "--vocab-size", "280", "--special",
+                         "<sep>", "--out", tokens})
+                  .status,
+              0);
+    EXPECT_EQ(run_tapir(tiny_train(data, run, {"--tokenizer", tokens})).status, 0);
+  }
+  const TemporaryFolder& folder() const { return folder_; }
+
+ private:
+  TemporaryFolder folder_;
+
+ public:
+  std::string run;
+};
+
+TEST(Generate, APromptMaySpellSpecialTokensIfAsked) {
+  const SeparatorRun separator;
+  const std::string prompt = "a<sep>b", file = separator.folder().write("prompt.txt", prompt);
+  const auto run = [&](const std::vector<std::string>& more, const std::string& input = "") {
+    std::vector<std::string> arguments = {"generate", separator.run,   "--tokens",
+                                          "9",        "--temperature", "0"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const ProcessResult result = run_tapir(arguments, {.input = input});
+    EXPECT_EQ(result.status, 0) << result.err;
+    return result;
+  };
+  const std::string separator_line = "    279  \"<sep>\"\n";
+  const ProcessResult plain = run({"--prompt", prompt, "--show-tokens"});
+  EXPECT_EQ(plain.err.find(separator_line), std::string::npos) << plain.err;
+  expect_contains(plain.err, {"prompt: 7 tokens"});
+  const ProcessResult parsed = run({"--prompt", prompt, "--show-tokens", "--parse-special"});
+  expect_contains(parsed.err, {"\"a\"\n" + separator_line, "prompt: 3 tokens"});
+  const ProcessResult from_file = run({"--prompt-file", file, "--show-tokens", "--parse-special"});
+  expect_contains(from_file.err, {separator_line, "prompt: 3 tokens"});
+  EXPECT_EQ(from_file.out, parsed.out);
+  const ProcessResult talk = run({"--interactive", "--parse-special"}, prompt + "\n");
+  EXPECT_EQ(talk.out, parsed.out);
+  expect_contains(run({"--interactive"}, "/parse-special true\n").err, {"parse-special = true"});
+}
+
 TEST(Generate, NamesWhatIsWrong) {
   const auto fails = [](const std::vector<std::string>& arguments,
                         const std::vector<std::string>& parts) {
@@ -237,6 +295,125 @@ TEST(Checkpoint, DamageIsNamed) {
                  {"not the tokenizer that the model was trained with"});
   expect_failure(run_tapir({"generate", tiny() / "run", "--checkpoint", "7"}), 1,
                  {"no checkpoint '7'"});
+}
+
+// What only the values of the weights show.
+TEST(Checkpoint, WeightsOfAnotherModelAreNotMeasuredNorExported) {
+  const std::string other = tiny() / "other-seed";
+  ASSERT_EQ(run_tapir(tiny_train(tiny().data, other, {"--seed", "99"})).status, 0);
+  const std::string weights = read_text(other + "/checkpoints/last/model.safetensors");
+  const std::string foreign =
+      damaged("model.safetensors", [&](std::string& bytes) { bytes = weights; });
+  const std::string flipped = damaged("state.json", [](std::string& text) {
+    text.replace(text.find("\"rope-theta\": 10000"), 19, "\"rope-theta\": 10001");
+  });
+  for (const auto& [folder, file] : {std::pair(foreign, "model.safetensors has changed"),
+                                     std::pair(flipped, "state.json has changed")}) {
+    const std::vector<std::string> parts = {file, "since it was written", "another checkpoint"};
+    expect_failure(run_tapir({"eval", folder, "--data", tiny().data}), 1, parts);
+    expect_failure(run_tapir({"export", folder, "--out", tiny() / "exported"}), 1, parts);
+    expect_failure(run_tapir({"inspect", folder, "--prompt", "The"}), 1, parts);
+  }
+  EXPECT_FALSE(fs::exists(tiny() / "exported"));
+  // The optimizer's state is no part of the model.
+  const std::string slim = damaged("tokenizer.json", [](std::string&) {});
+  fs::remove(slim + "/optimizer.safetensors");
+  EXPECT_EQ(run_tapir({"eval", slim, "--data", tiny().data}).status, 0);
+}
+
+// A copy of a run with four checkpoints, to be changed.
+class Steps {
+ public:
+  Steps() {
+    static const TinyRun original;
+    static const bool trained = run_tapir(tiny_train(original.data, original / "four",
+                                                     {"--save-every", "4", "--keep", "9"}))
+                                    .status == 0;
+    EXPECT_TRUE(trained);
+    fs::copy(original / "four", run(),
+             fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+  }
+  std::string run() const { return folder_ / "run"; }
+  std::string checkpoints() const { return run() + "/checkpoints/"; }
+  void remove(const char* name) const { fs::remove_all(checkpoints() + name); }
+  void write(const char* name, const std::string& text) const {
+    remove(name);
+    folder_.write(std::string("run/checkpoints/") + name, text);
+  }
+  ProcessResult info(const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> arguments = {"info", run()};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_tapir(arguments);
+  }
+  void expect_step(int step, const std::vector<std::string>& more = {}) const {
+    const ProcessResult result = info(more);
+    EXPECT_EQ(result.status, 0) << result.err;
+    expect_contains(result.out, {fmt::format("{:<16} {} ", "step", step)});
+  }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+TEST(Checkpoint, ThoseThatThereAreAreNamed) {
+  const Steps steps;
+  expect_failure(steps.info({"--checkpoint", "7"}), 1,
+                 {"run has no checkpoint '7'; it has best, last, 12, 8, 6, 4"});
+  steps.expect_step(8, {"--checkpoint", "8"});
+  steps.expect_step(8, {"--checkpoint", "step-8"});
+  steps.remove("best");
+  expect_failure(steps.info({"--checkpoint", "best"}), 1,
+                 {"has no checkpoint 'best'; it has last, 12, 8, 6, 4"});
+  for (const char* name : {"last", "step-4", "step-6", "step-8", "step-12"}) steps.remove(name);
+  expect_failure(steps.info(), 1, {"run has no checkpoint; it has none at all"});
+}
+
+TEST(Checkpoint, OnlyTheChosenOneMustBeIntact) {
+  const Steps steps;
+  const std::string file = steps.checkpoints() + "step-8/model.safetensors";
+  std::string bytes = read_text(file);
+  bytes[bytes.size() - 2] ^= 4;
+  std::ofstream(file, std::ios::binary) << bytes;
+  const auto with = [&](const std::string& command, const std::string& which) {
+    const std::vector<std::string> more = command == "eval"
+                                              ? std::vector<std::string>{"--batches", "1"}
+                                              : std::vector<std::string>{"--prompt", "The"};
+    std::vector<std::string> arguments = {command, steps.run(), "--checkpoint", which};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_tapir(arguments);
+  };
+  for (const char* command : {"eval", "inspect"}) {
+    EXPECT_EQ(with(command, "4").status, 0) << command;
+    expect_failure(with(command, "8"), 1, {"step-8/model.safetensors has changed"});
+  }
+}
+
+TEST(Checkpoint, WithoutLinksItIsTheNewestStep) {
+  const Steps steps;
+  steps.remove("best");
+  steps.remove("last");
+  steps.expect_step(12);
+  fs::create_symlink("step-99", steps.checkpoints() + "best");
+  fs::create_symlink("step-4", steps.checkpoints() + "last");
+  steps.expect_step(4);
+  steps.remove("last");
+  steps.expect_step(12);
+  fs::remove(steps.checkpoints() + "step-12/state.json");
+  steps.expect_step(8);
+}
+
+TEST(Checkpoint, AFileInPlaceOfALinkMayEndItsLineAsOtherSystemsDo) {
+  const Steps steps;
+  for (const char* name : {"step-4\r\n", "step-4\n", "step-4"}) {
+    steps.write("best", name);
+    steps.expect_step(4);
+    steps.expect_step(4, {"--checkpoint", "best"});
+  }
+  steps.write("best", std::string(30'000'000, 'x'));
+  const ProcessResult named = steps.info({"--checkpoint", "best"});
+  expect_failure(named, 1, {"has no checkpoint 'best'; it has last, 12, 8, 6, 4"});
+  EXPECT_LT(named.err.size(), 1000u);
+  steps.expect_step(12);
 }
 
 // What other versions write may lack fields and have others. The user hears of the version.

@@ -1,4 +1,6 @@
 // `tapir import` and `tapir export` as a user runs them.
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -35,6 +37,69 @@ TEST(Import, MakesARunThatEveryCommandTakes) {
   expect_failure(run_tapir({"eval", run}), 1, {"not trained by this program", "--data"});
   expect_failure(run_tapir({"import", golden("llama3"), "--out", run}), 1, {"--overwrite"});
   EXPECT_EQ(run_tapir({"import", golden("grouped"), "--out", run, "--overwrite"}).status, 0);
+}
+
+// A limit on the size of files stands in for a full disk: both fail in the same calls.
+ProcessResult import_on_a_full_disk(const std::string& out) {
+  ProcessOptions options;
+  options.in_child = [] {
+    const rlimit limit{8192, 8192};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  };
+  return run_tapir({"import", golden("grouped"), "--out", out, "--overwrite"}, options);
+}
+
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    names.push_back(entry.path().lexically_relative(folder).string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+TEST(Import, AFailureKeepsTheRunThatWasThere) {
+  const TinyRun tiny;
+  const std::vector<std::string> names = names_in(tiny.run);
+  const std::string text = run_tapir(greedy(tiny.run)).out;
+  expect_failure(import_on_a_full_disk(tiny.run), 1, {"cannot write", "File too large"});
+  EXPECT_EQ(names_in(tiny.run), names);
+  EXPECT_EQ(run_tapir(greedy(tiny.run)).out, text);
+  EXPECT_EQ(run_tapir({"train", "--resume", tiny.run, "--steps", "13"}).status, 0);
+}
+
+TEST(Import, AFailureLeavesNoRunBehind) {
+  const TemporaryFolder folder;
+  expect_failure(import_on_a_full_disk(folder / "run"), 1, {"cannot write", "File too large"});
+  EXPECT_FALSE(fs::exists(folder / "run"));
+  EXPECT_EQ(run_tapir({"import", golden("grouped"), "--out", folder / "run"}).status, 0);
+}
+
+TEST(Import, ReplacesAWholeRunAndNothingElse) {
+  const TinyRun tiny;
+  const std::string notes = tiny.folder().write("run/notes.txt", "years of work");
+  tiny.folder().write("run/samples.txt", "of the old run");
+  ASSERT_EQ(run_tapir({"import", golden("grouped"), "--out", tiny.run, "--overwrite"}).status, 0);
+  EXPECT_EQ(names_in(tiny.run),
+            (std::vector<std::string>{"checkpoints", "checkpoints/last", "checkpoints/step-0",
+                                      "checkpoints/step-0/model.safetensors",
+                                      "checkpoints/step-0/state.json",
+                                      "checkpoints/step-0/tokenizer.json", "config.toml",
+                                      "metrics.jsonl", "notes.txt", "run.lock"}));
+  EXPECT_EQ(read_text(notes), "years of work");
+  EXPECT_EQ(read_text(tiny.run + "/metrics.jsonl"), "");
+  EXPECT_EQ(run_tapir(greedy(tiny.run)).out, run_tapir(greedy(golden("grouped"))).out);
+}
+
+TEST(Import, ARunIsNotMadeInTheFolderOfAModel) {
+  const TemporaryFolder folder;
+  fs::copy(golden("grouped"), folder / "model", fs::copy_options::recursive);
+  const std::vector<std::string> names = names_in(folder / "model");
+  for (const char* out : {"model", "model/", "model/../model"}) {
+    expect_failure(run_tapir({"import", folder / "model", "--out", folder / out, "--overwrite"}), 1,
+                   {"holds a model of transformers", "choose another folder with --out"});
+  }
+  EXPECT_EQ(names_in(folder / "model"), names);
 }
 
 // The third token that the model writes becomes one that ends a text.
@@ -99,6 +164,23 @@ TEST(Export, WritesTheFilesOfOtherPrograms) {
   ASSERT_EQ(hf.status, 0) << hf.err;
   EXPECT_EQ(run_tapir({"export", tiny.run, "--out", tiny / "hf", "--overwrite"}).status, 0);
   EXPECT_EQ(run_tapir(greedy(tiny / "hf")).out, run_tapir(greedy(tiny.run)).out);
+}
+
+TEST(Interchange, WeightsThatAreNotFiniteAreNoted) {
+  const TemporaryFolder folder;
+  const std::string model = folder / "model", file = model + "/model.safetensors";
+  fs::copy(golden("grouped"), model, fs::copy_options::recursive);
+  std::string bytes = read_text(file);
+  bytes.replace(bytes.size() - 4, 4, std::string("\0\0\xC0\x7F", 4));  // an f32
+  folder.write("model/model.safetensors", bytes);
+  const ProcessResult imported = run_tapir({"import", model, "--out", folder / "run"});
+  ASSERT_EQ(imported.status, 0) << imported.err;
+  const std::string note = "1 of the weights is not finite in f32, such as nan in ";
+  expect_contains(imported.out, {note});
+  const ProcessResult exported =
+      run_tapir({"export", folder / "run", "--dtype", "f16", "--out", folder / "hf"});
+  ASSERT_EQ(exported.status, 0) << exported.err;
+  expect_contains(exported.err, {note});
 }
 
 // Whatever else the folder holds would be lost with it.

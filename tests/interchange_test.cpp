@@ -1,12 +1,14 @@
 // Models of transformers: read, imported and exported. Expected logits come from transformers
 // itself (tests/interchange).
 #include <cstring>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "apps/interchange/export_model.h"
+#include "apps/interchange/import_model.h"
 #include "apps/interchange/llama_folder.h"
 #include "apps/interchange/open_model.h"
 #include "apps/tokenizer/char_tokenizer.h"
@@ -211,10 +213,13 @@ TEST(Interchange, TextsEndAtAnyOfTheIdsOfTheConfiguration) {
   EXPECT_EQ(ends(7), (std::vector<int32_t>{7}));
   EXPECT_EQ(ends({7, 10}), (std::vector<int32_t>{7, 10}));
   EXPECT_TRUE(ends(nullptr).empty());
-  Changed beyond("grouped");
-  const LlamaFolder read = read_llama_folder(beyond.set({{"eos_token_id", {7, 300}}}).path());
-  EXPECT_EQ(read.end_tokens, (std::vector<int32_t>{7}));
-  EXPECT_THAT(read.notes.at(0), ::testing::HasSubstr("eos_token_id has 300"));
+  EXPECT_EQ(ends(256), (std::vector<int32_t>{256}));
+  for (const int64_t id : {int64_t{257}, int64_t{400}, int64_t{1} << 32}) {
+    Changed("grouped")
+        .set({{"eos_token_id", {7, id}}})
+        .expect_refused({"config.json: eos_token_id holds " + std::to_string(id),
+                         "vocab_size is 257, so ids are 0 .. 256"});
+  }
   Changed("grouped").set({{"eos_token_id", -1}}).expect_refused({"eos_token_id holds -1"});
   Changed("grouped").set({{"eos_token_id", "</s>"}}).expect_refused({"eos_token_id", "an integer"});
 
@@ -275,8 +280,12 @@ TEST(Interchange, APaddedVocabularyIsCutToTheTokenizers) {
                                logits_of(open_model(golden("grouped"), "", kCpu), expected.ids)),
             0);
   EXPECT_THAT(read_llama_folder(padded.path()).notes.at(0), ::testing::HasSubstr("last 7 of 264"));
+  // An id in the padding can never be produced.
+  const LlamaFolder read = read_llama_folder(padded.set({{"eos_token_id", {7, 260}}}).path());
+  EXPECT_EQ(read.end_tokens, (std::vector<int32_t>{7}));
+  EXPECT_THAT(read.notes.at(1), ::testing::HasSubstr("eos_token_id has 260"));
   Changed small("grouped");
-  small.set({{"vocab_size", 256}});
+  small.set({{"vocab_size", 256}, {"eos_token_id", nullptr}});
   change_tensors(small, [](StateDict& tensors) {
     for (const char* name : {"model.embed_tokens.weight", "lm_head.weight"}) {
       tensors[name] = slice(tensors.at(name), 0, 0, 256);
@@ -427,6 +436,45 @@ TEST(Export, TheTokenizerSaysThatDocumentsBeginWithEndOfText) {
   const json config = json::parse(testing::read_text(folder / "many/config.json"));
   EXPECT_EQ(config["bos_token_id"], 256);
   EXPECT_EQ(config["eos_token_id"], 256);
+}
+
+// 65504 is the largest number of f16; what lies less than half a step of 32 beyond it is rounded to
+// it, and more becomes infinite.
+TEST(Export, WhatTheNumbersOfTheFileCannotHoldIsNamed) {
+  const TemporaryFolder folder;
+  const LoadedModel model = random_model(small_config(), make_byte_tokenizer());
+  const auto set = [](const Tensor& weight, float value) {
+    static_cast<float*>(Tensor(weight).view().data)[5] = value;
+  };
+  const auto refuses = [&](DType dtype, const std::vector<std::string>& parts) {
+    expect_error([&] { export_hugging_face(model, folder / "x", dtype, false); }, parts);
+    expect_error([&] { export_gguf(model, folder / "x", dtype, false); }, parts);
+    EXPECT_FALSE(fs::exists(folder / "x"));
+  };
+  const auto writes = [&](DType dtype) {
+    EXPECT_NO_THROW(export_hugging_face(model, folder / "hf", dtype, true));
+    EXPECT_NO_THROW(export_gguf(model, folder / "gguf", dtype, true));
+  };
+  const Tensor& query = model.model->layers[1].attn.q_proj.weight;
+  set(query, -65519);
+  writes(DType::f16);
+  for (const auto& [value, text] : {std::pair(65520.0F, "65520"), std::pair(-1e10F, "-1e+10")}) {
+    set(query, value);
+    refuses(DType::f16, {fmt::format("layers.1.attn.q_proj.weight holds {}", text), "f16, 65504",
+                         "--dtype bf16 or f32"});
+    writes(DType::bf16);
+  }
+  set(query, std::numeric_limits<float>::max());
+  refuses(DType::bf16, {"layers.1.attn.q_proj.weight holds 3.40282e+38", "--dtype f32"});
+  writes(DType::f32);
+  // What was infinite before stays so.
+  set(query, std::numeric_limits<float>::infinity());
+  writes(DType::f16);
+  // Vectors stay f32 in GGUF.
+  set(std::get<nn::RMSNorm>(model.model->ln_final).weight, 1e10F);
+  EXPECT_NO_THROW(export_gguf(model, folder / "gguf", DType::f16, true));
+  expect_error([&] { export_hugging_face(model, folder / "x", DType::f16, false); },
+               {"ln_final.weight holds 1e+10"});
 }
 
 TEST(Export, WhatLlamaLacksIsNamed) {

@@ -109,6 +109,7 @@ Evaluation evaluate_text(const EvalCommand& command, const LoadedModel& model) {
 }
 
 int evaluate(const EvalCommand& command) {
+  verify_model(command.run, command.checkpoint);
   const LoadedModel model = open_model(command.run, command.checkpoint, command.inference);
   const auto start = std::chrono::steady_clock::now();
   const Evaluation result =

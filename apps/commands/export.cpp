@@ -4,6 +4,7 @@
 #include "apps/commands/command.h"
 #include "apps/interchange/export_model.h"
 #include "apps/interchange/open_model.h"
+#include "apps/interchange/weight_values.h"
 
 namespace tapir::app {
 namespace {
@@ -42,10 +43,12 @@ std::vector<Setting> settings(ExportCommand& c) {
 
 int export_run(const ExportCommand& command) {
   require(!command.out.empty(), "export", "say where to with --out PATH");
+  verify_model(command.run, command.checkpoint);
   const LoadedModel model = open_model(command.run, command.checkpoint, kCpu);
   const DType dtype = command.dtype == "f16"    ? DType::f16
                       : command.dtype == "bf16" ? DType::bf16
                                                 : DType::f32;
+  if (const auto note = note_on_infinite(model.model->named_parameters())) print_notes({*note});
   const auto write = command.format == "hf" ? export_hugging_face : export_gguf;
   write(model, command.out, dtype, command.overwrite);
   print_output("wrote {}\n", command.out);

@@ -88,14 +88,14 @@ std::string displayed(std::string_view bytes) {
   return text + utf8.finish();
 }
 
-void note_about_prompt(const LoadedModel& model, const std::string& prompt) {
+void note_about_prompt(const LoadedModel& model, const std::string& prompt,
+                       const std::vector<int32_t>& ids) {
   if (displayed(prompt) != prompt) {
     write_message(
         "tapir: note: the prompt is not valid UTF-8; the model gets its bytes as they "
         "are, and they are shown as U+FFFD\n");
   }
-  const auto length =
-      static_cast<int64_t>(encode_prompt(*model.tokenizer, model.info.documents, prompt).size());
+  const auto length = static_cast<int64_t>(ids.size());
   const int64_t context = model.model->config().max_seq_len;
   if (length > context) {
     print_message("tapir: note: the prompt has {} tokens; the model sees only the last {}\n",
@@ -103,10 +103,9 @@ void note_about_prompt(const LoadedModel& model, const std::string& prompt) {
   }
 }
 
-void show_tokens(const LoadedModel& model, const std::string& prompt) {
-  for (const int32_t id : encode_prompt(*model.tokenizer, model.info.documents, prompt)) {
-    print_message("{:>7}  {}\n", id,
-                  nlohmann::json(displayed(model.tokenizer->token_bytes(id))).dump());
+void show_tokens(const Tokenizer& tokenizer, const std::vector<int32_t>& ids) {
+  for (const int32_t id : ids) {
+    print_message("{:>7}  {}\n", id, nlohmann::json(displayed(tokenizer.token_bytes(id))).dump());
   }
 }
 
@@ -219,8 +218,10 @@ int generate(GenerateCommand& command) {
     run_interactive(model, command.options);
     return 0;
   }
-  note_about_prompt(model, prompt);
-  if (command.show_tokens) show_tokens(model, prompt);
+  const std::vector<int32_t> ids =
+      encode_prompt(*model.tokenizer, model.info.documents, prompt, command.options.special());
+  note_about_prompt(model, prompt, ids);
+  if (command.show_tokens) show_tokens(*model.tokenizer, ids);
   Profiling profiling(command.profile, model.model->token_embeddings.weight.device());
   if (command.logprobs) {
     const auto write = [&](const TokenReport& report) { write_token(*model.tokenizer, report); };

@@ -2,7 +2,7 @@
 
 #include "apps/cli/output.h"
 #include "apps/commands/command.h"
-#include "apps/interchange/open_model.h"
+#include "apps/interchange/import_model.h"
 
 namespace tapir::app {
 namespace {

@@ -9,6 +9,7 @@
 #include "apps/inspect/page.h"
 #include "apps/inspect/pass.h"
 #include "apps/inspect/table.h"
+#include "apps/interchange/open_model.h"
 #include "apps/tokenizer/file_io.h"
 #include "backends/cpu/threads.h"
 #include "backends/registry.h"
@@ -86,6 +87,9 @@ void choose_model(InspectCommand& c, const Flags& flags) {
 }
 
 void complete(InspectCommand& c) {
+  if (std::filesystem::is_directory(c.subject.name)) {
+    verify_model(c.subject.name, c.subject.checkpoint);
+  }
   if (c.threads > 0) cpu::set_threads(static_cast<int>(c.threads));
   c.subject.device = choose_device(c.device);
   c.subject.dtype = parse_dtype(c.dtype);

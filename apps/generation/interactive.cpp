@@ -52,9 +52,20 @@ class Conversation {
     if (space != std::string::npos) {
       std::vector<std::string> values = {text.substr(space + 1)};
       if (values[0].empty() && is_list(*setting)) values.clear();  // how a list becomes empty
-      assign(*setting, values, "/" + name);
+      set(*setting, values);
     }
     print_message("{} = {}\n", name, fmt::join(values_of(*setting), " "));
+  }
+
+  // Keeps the value that was there when the new one is of no use.
+  void set(const Setting& setting, const std::vector<std::string>& values) {
+    const WriterOptions before = options_;
+    try {
+      assign(setting, values, "/" + setting.name);
+    } catch (const Error&) {
+      options_ = before;
+      throw;
+    }
   }
 
   void help() {

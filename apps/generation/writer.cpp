@@ -63,7 +63,8 @@ WriterStats write_samples(const LoadedModel& model, std::string_view prompt,
   using Clock = std::chrono::steady_clock;
   const Tokenizer& tokenizer = *model.tokenizer;
   const auto samples = static_cast<size_t>(options.samples);
-  const std::vector<int32_t> ids = encode_prompt(tokenizer, model.info.documents, prompt);
+  const std::vector<int32_t> ids =
+      encode_prompt(tokenizer, model.info.documents, prompt, options.special());
   std::vector<SampleText> texts(samples, SampleText(options.stops));
   std::vector<int64_t> counts(samples);
   WriterStats stats{.prompt_tokens = static_cast<int64_t>(ids.size())};

@@ -18,6 +18,9 @@ struct WriterOptions {
   int64_t samples = 1;   // made together in one batch
   int64_t seed = 1;      // sample i draws with seed + i
   std::vector<std::string> stops;
+  bool parse_special = false;  // a special token that the prompt spells becomes one
+
+  SpecialText special() const { return parse_special ? SpecialText::kParse : SpecialText::kAsText; }
 };
 
 // One generated token with what the model thought of it.

@@ -6,6 +6,8 @@ std::vector<Setting> writer_settings(WriterOptions& o) {
   const std::string group = "generation";
   nn::SamplingOptions& s = o.sampling;
   return {
+      {"prompt", "parse-special", &o.parse_special,
+       "What spells a special token in the prompt becomes that token, as in the training text"},
       {group, "tokens", &o.tokens, "Most tokens to generate", 0, 1e9},
       {group, "temperature", &s.temperature,
        "Divides the logits: below 1 is safer, above 1 wilder, 0 always takes the likeliest token",

@@ -1,5 +1,6 @@
 #include "apps/interchange/export_weights.h"
 
+#include "apps/interchange/weight_values.h"
 #include "autograd/ops.h"
 
 namespace tapir::app {
@@ -24,7 +25,9 @@ Tensor export_weight(std::string_view name, const Tensor& weight, const ModelCon
     const int64_t heads = query ? model.heads : model.kv_heads.value_or(model.heads);
     result = reorder_heads(result, heads, layout == RopeLayout::interleaved);
   }
-  return to(result, dtype);
+  const Tensor rounded = to(result, dtype);
+  if (dtype != DType::f32) require_no_overflow(name, result, rounded);
+  return rounded;
 }
 
 }  // namespace tapir::app

@@ -167,14 +167,15 @@ void require_supported(Fields& fields) {
 }
 
 // One id, several, or none.
-std::vector<int32_t> parse_end_tokens(Fields& fields, const std::string& file) {
+std::vector<int32_t> parse_end_tokens(Fields& fields, const std::string& file, int64_t vocab_size) {
   constexpr const char* kKey = "eos_token_id";
   const JsonValue& value = fields.get(kKey);
   std::vector<int32_t> ids;
   const auto add = [&](const JsonValue& id) {
     const int64_t number = id.integer(fmt::format("{}: {}", file, kKey));
-    require(number >= 0 && static_cast<double>(number) <= kMostSize, "import",
-            "{}: {} holds {}, which is no token id", file, kKey, number);
+    require(number >= 0 && number < vocab_size, "import",
+            "{}: {} holds {}, which is no token id: vocab_size is {}, so ids are 0 .. {}", file,
+            kKey, number, vocab_size, vocab_size - 1);
     ids.push_back(static_cast<int32_t>(number));
   };
   if (value.is_array()) {
@@ -226,7 +227,7 @@ LlamaConfig parse_llama_config(std::string_view json, const std::string& file) {
   LlamaConfig config;
   ModelConfig& model = config.model;
   parse_sizes(fields, config);
-  config.end_tokens = parse_end_tokens(fields, file);
+  config.end_tokens = parse_end_tokens(fields, file, config.vocab_size);
   model.norm_eps = fields.number("rms_norm_eps", 1e-6, 1e-30, 1);
   parse_rope(fields, file, model);
   model.rope_layout = RopeLayout::half_split;

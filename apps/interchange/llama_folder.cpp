@@ -191,4 +191,12 @@ LlamaFolder read_llama_folder(const fs::path& folder) {
   return result;
 }
 
+RunConfig run_config_of(const LlamaFolder& llama, const fs::path& folder) {
+  RunConfig config;
+  config.model = llama.config;
+  config.data.tokenizer = folder.string();
+  config.validate();
+  return config;
+}
+
 }  // namespace tapir::app

@@ -29,4 +29,7 @@ bool is_llama_folder(const std::filesystem::path& folder);
 // beyond the tokenizer's is cut to it, with a note.
 LlamaFolder read_llama_folder(const std::filesystem::path& folder);
 
+// The configuration of a run that the model in `folder` could come from.
+RunConfig run_config_of(const LlamaFolder& llama, const std::filesystem::path& folder);
+
 }  // namespace tapir::app

@@ -13,6 +13,10 @@ namespace tapir::app {
 // among the checkpoints of a run, as find_checkpoint() does.
 LoadedModel open_model(const std::filesystem::path& path, const std::string& which, Device device);
 
+// Refuses a checkpoint of which a file that makes up the model has changed since it was written;
+// `path` and `which` as above. Folders as transformers writes them hold no checksums.
+void verify_model(const std::filesystem::path& path, const std::string& which);
+
 // How a command runs a model that it does not train, as the user asked for it.
 struct InferenceSettings {
   std::string weights = "f32";
@@ -24,11 +28,5 @@ struct InferenceSettings {
 // The same model, ready to run so. Tells the user where the machine cannot do what was asked.
 LoadedModel open_model(const std::filesystem::path& path, const std::string& which,
                        const InferenceSettings& settings);
-
-// A new run at `out` with the model of a transformers folder as its only checkpoint, step 0.
-// `context` > 0 shortens the model's context. Returns what is to be told to the user.
-std::vector<std::string> import_model(const std::filesystem::path& folder,
-                                      const std::filesystem::path& out, int64_t context,
-                                      bool overwrite);
 
 }  // namespace tapir::app

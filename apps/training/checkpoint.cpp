@@ -1,6 +1,8 @@
 #include "apps/training/checkpoint.h"
 
 #include <algorithm>
+#include <charconv>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "apps/cli/setting_json.h"
@@ -168,6 +170,92 @@ void require_format(const JsonValue& json, const std::string& where) {
   }
 }
 
+[[noreturn]] void fail_with_changed(const fs::path& path) {
+  fail(kOp,
+       "{} has changed since it was written: its checksum differs; bring back the file as it was, "
+       "or use another checkpoint",
+       path.string());
+}
+
+void verify_files(const fs::path& folder, const std::function<bool(const FileRecord&)>& is_needed) {
+  const CheckpointInfo info = read_checkpoint_info(folder);
+  if (!is_sealed(read_file(folder / kStateFile))) fail_with_changed(folder / kStateFile);
+  for (const FileRecord& file : info.files) {
+    if (!is_needed(file)) continue;
+    const fs::path path = folder / file.name;
+    std::error_code error;
+    const auto bytes = static_cast<int64_t>(fs::file_size(path, error));
+    require(!error, kOp, "cannot read {}: {}", path.string(), error.message());
+    require(bytes == file.bytes, kOp, "{} has {} bytes, but {} were written", path.string(), bytes,
+            file.bytes);
+    if (file_checksum(path) != file.checksum) fail_with_changed(path);
+  }
+}
+
+// What stands in front of the number in a checkpoint's name.
+constexpr std::string_view kStepPrefix = "step-";
+
+// Steps of the checkpoints in a folder of them, the newest first.
+std::vector<int64_t> steps_in(const fs::path& folder) {
+  std::vector<int64_t> steps;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(kStepPrefix) || !fs::exists(entry.path() / kStateFile, error)) continue;
+    int64_t step = 0;
+    const char* end = name.data() + name.size();
+    const auto parsed = std::from_chars(name.data() + kStepPrefix.size(), end, step);
+    if (parsed.ec == std::errc() && parsed.ptr == end) steps.push_back(step);
+  }
+  std::sort(steps.rbegin(), steps.rend());
+  return steps;
+}
+
+// The checkpoint that "last" or "best" stands for; empty if that leads to none.
+fs::path linked_checkpoint(const fs::path& folder, const std::string& link) {
+  std::error_code error;
+  if (fs::exists(folder / link / kStateFile, error)) return folder / link;
+  if (!fs::is_regular_file(folder / link, error)) return {};
+  const fs::path name = link_target(folder / link);
+  return !name.empty() && fs::exists(folder / name / kStateFile, error) ? folder / name
+                                                                        : fs::path();
+}
+
+// Of all that a user can name, for messages.
+std::string checkpoints_in(const fs::path& folder) {
+  constexpr size_t kShown = 10;
+  std::vector<std::string> names;
+  for (const char* link : {"best", "last"}) {
+    if (!linked_checkpoint(folder, link).empty()) names.emplace_back(link);
+  }
+  const std::vector<int64_t> steps = steps_in(folder);
+  for (size_t i = 0; i < std::min(steps.size(), kShown); ++i)
+    names.push_back(std::to_string(steps[i]));
+  if (names.empty()) return "it has none at all";
+  const bool all = steps.size() <= kShown;
+  return fmt::format("it has {}{}", fmt::join(names, ", "),
+                     all ? "" : fmt::format(" and {} older ones", steps.size() - kShown));
+}
+
+// The best one, else the last, else the newest: a copy of a run may lack the links.
+fs::path default_checkpoint(const fs::path& folder) {
+  for (const char* link : {"best", "last"}) {
+    if (fs::path checkpoint = linked_checkpoint(folder, link); !checkpoint.empty())
+      return checkpoint;
+  }
+  const std::vector<int64_t> steps = steps_in(folder);
+  return steps.empty() ? fs::path() : folder / fmt::format("{}{}", kStepPrefix, steps[0]);
+}
+
+fs::path chosen_checkpoint(const fs::path& folder, const std::string& which) {
+  if (which.empty()) return default_checkpoint(folder);
+  if (which == "last" || which == "best") return linked_checkpoint(folder, which);
+  const bool whole_name = which.starts_with(kStepPrefix);
+  const fs::path checkpoint = folder / (whole_name ? which : std::string(kStepPrefix) + which);
+  std::error_code error;
+  return fs::exists(checkpoint, error) ? checkpoint : fs::path();
+}
+
 }  // namespace
 
 void write_checkpoint(const fs::path& folder, const CheckpointContents& contents) {
@@ -269,20 +357,11 @@ LoadedModel load_model(const fs::path& folder, Device device) {
 }
 
 void verify_checkpoint(const fs::path& folder) {
-  const CheckpointInfo info = read_checkpoint_info(folder);
-  require(is_sealed(read_file(folder / kStateFile)), kOp,
-          "{} has changed since it was written: its checksum differs",
-          (folder / kStateFile).string());
-  for (const FileRecord& file : info.files) {
-    const fs::path path = folder / file.name;
-    std::error_code error;
-    const auto bytes = static_cast<int64_t>(fs::file_size(path, error));
-    require(!error, kOp, "cannot read {}: {}", path.string(), error.message());
-    require(bytes == file.bytes, kOp, "{} has {} bytes, but {} were written", path.string(), bytes,
-            file.bytes);
-    require(file_checksum(path) == file.checksum, kOp,
-            "{} has changed since it was written: its checksum differs", path.string());
-  }
+  verify_files(folder, [](const FileRecord&) { return true; });
+}
+
+void verify_model_files(const fs::path& folder) {
+  verify_files(folder, [](const FileRecord& file) { return file.name != kOptimizerFile; });
 }
 
 fs::path find_checkpoint(const fs::path& path, const std::string& which) {
@@ -295,13 +374,10 @@ fs::path find_checkpoint(const fs::path& path, const std::string& which) {
   const fs::path folder = path / "checkpoints";
   require(fs::is_directory(folder), kOp,
           "{} holds no checkpoints; is it the folder given to `tapir train --out`?", path.string());
-  if (which.empty()) {
-    return find_checkpoint(path, fs::exists(folder / "best") ? "best" : "last");
-  }
-  const bool named = which == "last" || which == "best";
-  fs::path checkpoint = folder / (named ? which : "step-" + which);
-  if (named && fs::is_regular_file(checkpoint)) checkpoint = folder / link_target(checkpoint);
-  require(fs::exists(checkpoint), kOp, "{} has no checkpoint '{}'", path.string(), which);
+  const fs::path checkpoint = chosen_checkpoint(folder, which);
+  const std::string wish = which.empty() ? which : fmt::format(" '{}'", which);
+  require(!checkpoint.empty(), kOp, "{} has no checkpoint{}; {}", path.string(), wish,
+          checkpoints_in(folder));
   return checkpoint;
 }
 

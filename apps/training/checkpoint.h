@@ -80,9 +80,12 @@ void load_training(const std::filesystem::path& folder, const CheckpointInfo& in
 // Compares state.json with the checksum in it, and every other file with the size and checksum in
 // state.json; an Error names the first that differs.
 void verify_checkpoint(const std::filesystem::path& folder);
+// The same without the optimizer's state, which only training needs.
+void verify_model_files(const std::filesystem::path& folder);
 
 // The checkpoint folder that a user means: `path` itself if it is one, else the `which` one of the
-// run in it: "last", "best", a step number, or "" for best if there is one and last otherwise.
+// run in it: "last", "best", a step (40 or step-40), or "" for best if there is one, last
+// otherwise, and the newest step where the links lead nowhere. An Error lists those that there are.
 std::filesystem::path find_checkpoint(const std::filesystem::path& path,
                                       const std::string& which = "");
 
