@@ -143,6 +143,29 @@ TEST(Patterns, StandForTheirFiles) {
   expect_error(reading({folder / "t/*.md"}), {"no file or folder matches", "*.md"});
 }
 
+TEST(Patterns, GiveEachFileOnce) {
+  TemporaryFolder folder;
+  folder.write("t/a.txt", "A");
+  folder.write("t/b/c.txt", "C");
+  folder.write("t/b/d/e.txt", "E");
+  folder.write("t/z.txt", "Z");
+  for (const char* pattern : {"t/**", "t/*", "**", "t/**/*", "*/b", "[t]"}) {
+    TextInput input({folder / pattern});
+    const Strings all =
+        std::string_view(pattern) == "*/b" ? Strings{"C", "E"} : Strings{"A", "C", "E", "Z"};
+    EXPECT_EQ(documents_of(input), all) << pattern;
+    EXPECT_EQ(input.notes(), Strings{}) << pattern;
+  }
+  // Links lead to the same files again.
+  std::filesystem::create_directory_symlink(".", folder / "t/loop");
+  std::filesystem::create_symlink("a.txt", folder / "t/b/again.txt");
+  for (const char* pattern : {"t/**", "[t]"}) {
+    Strings documents = documents_in({folder / pattern});
+    std::sort(documents.begin(), documents.end());
+    EXPECT_EQ(documents, (Strings{"A", "C", "E", "Z"})) << pattern;
+  }
+}
+
 TEST(JsonLines, EachLineIsADocument) {
   TemporaryFolder folder;
   const std::string path =
