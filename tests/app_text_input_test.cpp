@@ -90,14 +90,6 @@ TEST(TextInput, NamesWhatCannotBeRead) {
   expect_error(reading({"-", "-"}), {"standard input", "only once"});
 }
 
-TEST(TextInput, TakesAnyBytesWhereAsked) {
-  TemporaryFolder folder;
-  const std::string bytes("\0\xff\x80z", 4);
-  EXPECT_EQ(
-      documents_in({folder.write("bytes", bytes), folder.write("empty", "")}, {.any_bytes = true}),
-      (Strings{bytes, ""}));
-}
-
 TEST(TextInput, FindsANulByteBehindTheFirstPortion) {
   TemporaryFolder folder;
   std::string text(3'000'000, 'x');

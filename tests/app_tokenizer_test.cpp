@@ -36,7 +36,7 @@ TEST_F(TokenizerCommand, TrainWritesTheThreeFiles) {
 
 TEST_F(TokenizerCommand, TextComesBackFromIds) {
   const std::string sentence = "The cat <|pad|> na\xC3\xAFve \xFF";
-  const ProcessResult ids = run({"encode", tokens}, {.input = sentence});
+  const ProcessResult ids = run({"encode", tokens, "--special-as-text"}, {.input = sentence});
   EXPECT_EQ(run({"decode", tokens}, {.input = ids.out}).out, sentence);
   const ProcessResult special = run({"encode", tokens, "--text", "a<|pad|>", "--parse-special"});
   EXPECT_EQ(special.out, "97 279\n");
@@ -56,6 +56,36 @@ TEST_F(TokenizerCommand, TextComesBackFromATokenFile) {
   expect_failure(run({"decode", "byte", "--file", file}), 1, {"was made with tokenizer"});
 }
 
+// As `tapir train` does with text, so that a token file holds what training would have read.
+TEST_F(TokenizerCommand, DataThatSpellsSpecialTokensHoldsThem) {
+  const std::string data = folder.write("two.txt", "a<|endoftext|>b<|pad|>");
+  EXPECT_EQ(run({"encode", tokens, "--data", data}).out, "97 278 98 279\n");
+  const std::string file = folder / "two.tok";
+  EXPECT_EQ(run({"encode", tokens, "--data", data, "--out", file}).status, 0);
+  EXPECT_EQ(run({"decode", tokens, "--file", file, "--keep-special"}).out,
+            "a<|endoftext|>b<|pad|><|endoftext|>");
+  const ProcessResult plain = run({"encode", "byte", "--data", data, "--special-as-text"});
+  EXPECT_EQ(run({"decode", "byte"}, {.input = plain.out}).out, read_text(data));
+  EXPECT_EQ(run({"encode", "byte", "--text", "<|"}).out, "60 124\n");
+}
+
+TEST_F(TokenizerCommand, DataIsCheckedAsInTraining) {
+  const std::string out = folder / "other";
+  const std::string file = folder / "text.tok";
+  EXPECT_EQ(run({"encode", tokens, "--data", text, "--out", file}).status, 0);
+  const auto refused = [&](const std::string& data, const std::string& why) {
+    expect_failure(run({"train", "--data", data, "--out", out}), 1, {why});
+    expect_failure(run({"train", "--kind", "char", "--data", data, "--out", out}), 1, {why});
+    expect_failure(run({"encode", tokens, "--data", data}), 1, {why});
+    expect_failure(run({"encode", tokens, "--data", data, "--out", out}), 1, {why});
+    EXPECT_FALSE(std::filesystem::exists(out));
+  };
+  refused(folder.write("empty", ""), "empty is empty");
+  refused(folder.write("binary", std::string("a\0b", 3)),
+          "binary is not a text file: byte 1 is NUL");
+  refused(file, "text.tok holds tokens already");
+}
+
 TEST_F(TokenizerCommand, InfoShowsWhatATokenizerIs) {
   expect_contains(run({"info", tokens}).out,
                   {"kind       bpe", "vocabulary 280", "278 \"<|endoftext|>\"", "279 \"<|pad|>\""});
@@ -72,7 +102,8 @@ TEST_F(TokenizerCommand, CharTokenizersCanBeTrained) {
 TEST_F(TokenizerCommand, MistakesAreNamed) {
   const std::string out = folder / "other";
   expect_failure(run({"train", "--data", folder / "none", "--out", out}), 1, {"none"});
-  expect_failure(run({"train", "--data", folder.write("empty", ""), "--out", out}), 1, {"no text"});
+  expect_failure(run({"train", "--data", folder.write("empty", ""), "--out", out}), 1,
+                 {"empty is empty"});
   expect_failure(run({"train", "--data", text, "--out", out, "--vocab-size", "10"}), 1,
                  {"vocabulary of 10"});
   expect_failure(run({"train", "--data", text, "--out", out, "--vocab-size", "ten"}), 1,

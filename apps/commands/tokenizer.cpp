@@ -16,6 +16,7 @@
 #include "apps/commands/command.h"
 #include "apps/data/input_files.h"
 #include "apps/data/text_input.h"
+#include "apps/data/token_data.h"
 #include "apps/tokenizer/bpe_trainer.h"
 #include "apps/tokenizer/char_tokenizer.h"
 #include "apps/tokenizer/stream_encoder.h"
@@ -53,6 +54,13 @@ struct EncodeFlags {
   std::optional<std::string> text;
   std::string out;
   bool parse_special = false;
+  bool special_as_text = false;
+
+  // Text on the command line may hold anything; data is what `tapir train` would make of it.
+  SpecialText special() const {
+    const bool parse = text ? parse_special : !special_as_text;
+    return parse ? SpecialText::kParse : SpecialText::kAsText;
+  }
 };
 
 struct DecodeFlags {
@@ -66,9 +74,13 @@ std::unique_ptr<Tokenizer> open_tokenizer(const std::string& name) {
   return name == "byte" ? make_byte_tokenizer() : load_tokenizer(name);
 }
 
-// Tokenizers work on any bytes.
-TextInput open_input(const std::vector<std::string>& data, const std::string& jsonl_field) {
-  return TextInput(data, {.jsonl_field = jsonl_field, .any_bytes = true});
+// What --data names, as `tapir train` reads it, but for token files.
+DataFiles open_text_files(const std::vector<std::string>& data, const std::string& jsonl_field) {
+  DataFiles files(data, jsonl_field);
+  if (files.hold_tokens()) {
+    fail(kOp, "{} holds tokens already; name the text that they come from", files.token_file());
+  }
+  return files;
 }
 
 BpeTrainerOptions trainer_options(const TrainFlags& flags) {
@@ -86,13 +98,13 @@ BpeTrainerOptions trainer_options(const TrainFlags& flags) {
 
 int train(const TrainFlags& flags) {
   const auto begin = std::chrono::steady_clock::now();
-  TextInput input = open_input(flags.data, flags.jsonl_field);
+  DataFiles files = open_text_files(flags.data, flags.jsonl_field);
+  TextInput& input = files.text();
   std::unique_ptr<Tokenizer> tokenizer;
   TextInputSize size;
   if (flags.kind == "char") {
     CharTrainer trainer;
     size = input.read([&](std::string_view text) { trainer.add_text(text); });
-    require(size.bytes > 0, kOp, "there is no text to train on");
     tokenizer = trainer.train();
   } else {
     require(flags.kind == "bpe", kOp, "--kind {} is unknown; bpe and char can be trained",
@@ -100,7 +112,6 @@ int train(const TrainFlags& flags) {
     BpeTrainer trainer(trainer_options(flags));
     size = input.read([&](std::string_view text) { trainer.add_text(text); },
                       [&] { trainer.end_document(); });
-    require(size.bytes > 0, kOp, "there is no text to train on");
     tokenizer = trainer.train();
     const int64_t wanted = trainer_options(flags).vocab_size;
     if (tokenizer->vocab_size() < wanted) {
@@ -133,17 +144,17 @@ class IdPrinter {
   bool first_ = true;
 };
 
-int encode_to_output(const Tokenizer& tokenizer, const EncodeFlags& flags, SpecialText special) {
+int encode_to_output(const Tokenizer& tokenizer, const EncodeFlags& flags) {
   IdPrinter printer;
   if (flags.text) {
-    printer.print(tokenizer.encode(*flags.text, special));
+    printer.print(tokenizer.encode(*flags.text, flags.special()));
   } else {
-    StreamEncoder encoder(tokenizer, special,
+    StreamEncoder encoder(tokenizer, flags.special(),
                           [&](std::span<const int32_t> ids) { printer.print(ids); });
-    TextInput input = open_input(flags.data, flags.jsonl_field);
-    input.read([&](std::string_view text) { encoder.add_text(text); });
+    DataFiles files = open_text_files(flags.data, flags.jsonl_field);
+    files.text().read([&](std::string_view text) { encoder.add_text(text); });
     encoder.finish();
-    print_notes(input.notes());
+    print_notes(files.text().notes());
   }
   write_output("\n");
   return 0;
@@ -161,18 +172,17 @@ void require_other_file(const EncodeFlags& flags) {
 
 int encode(const EncodeFlags& flags) {
   const std::unique_ptr<Tokenizer> tokenizer = open_tokenizer(flags.tokenizer);
-  const SpecialText special = flags.parse_special ? SpecialText::kParse : SpecialText::kAsText;
-  if (flags.out.empty()) return encode_to_output(*tokenizer, flags, special);
+  if (flags.out.empty()) return encode_to_output(*tokenizer, flags);
   if (!flags.text) require_other_file(flags);
   TokenFileWriter writer(flags.out, *tokenizer);
-  StreamEncoder encoder(*tokenizer, special,
+  StreamEncoder encoder(*tokenizer, flags.special(),
                         [&](std::span<const int32_t> ids) { writer.append(ids); });
   TextInputSize size;
   if (!flags.text) {
-    TextInput input = open_input(flags.data, flags.jsonl_field);
-    size = input.read([&](std::string_view text) { encoder.add_text(text); },
-                      [&] { encoder.end_document(); });
-    print_notes(input.notes());
+    DataFiles files = open_text_files(flags.data, flags.jsonl_field);
+    size = files.text().read([&](std::string_view text) { encoder.add_text(text); },
+                             [&] { encoder.end_document(); });
+    print_notes(files.text().notes());
   } else {
     encoder.add_text(*flags.text);
     encoder.end_document();
@@ -226,7 +236,7 @@ int decode(const DecodeFlags& flags) {
   std::string words;
   for (const std::string& word : flags.ids) words += word + " ";
   if (flags.ids.empty()) {
-    open_input({kStandardInput}, "").read([&](std::string_view text) { words += text; });
+    TextInput({kStandardInput}).read([&](std::string_view text) { words += text; });
   }
   decode_words(*tokenizer, words, special);
   return 0;
@@ -294,7 +304,9 @@ void add_encode(CLI::App& parent, Action& chosen) {
                       "Token file to write, with an end-of-text token behind each document; "
                       "without it the ids are printed");
   command->add_flag("--parse-special", flags->parse_special,
-                    "Text that spells a special token becomes one");
+                    "--text that spells a special token becomes one");
+  command->add_flag("--special-as-text", flags->special_as_text,
+                    "--data that spells a special token stays text: for text from strangers");
   command->callback([flags, &chosen] { chosen = [flags] { return encode(*flags); }; });
 }
 

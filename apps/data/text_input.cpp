@@ -85,7 +85,7 @@ TextInputSize TextInput::read(const std::function<void(std::string_view)>& add_t
       finish_document();
     });
     for (int64_t offset = 0; !bytes.empty(); bytes = read_portion(*source, portion)) {
-      const size_t bad = options_.any_bytes ? std::string_view::npos : find_binary(bytes);
+      const size_t bad = find_binary(bytes);
       require(bad == std::string_view::npos, kOp, "{} is not a text file: byte {} is NUL", name,
               offset + static_cast<int64_t>(bad));
       in_lines ? lines.add(bytes) : add_document_text(bytes);
@@ -93,7 +93,7 @@ TextInputSize TextInput::read(const std::function<void(std::string_view)>& add_t
     }
     in_lines ? lines.finish() : finish_document();
   }
-  require(size.bytes > 0 || options_.any_bytes, kOp, "there is no text in what --data names");
+  require(size.bytes > 0, kOp, "there is no text in what --data names");
   return size;
 }
 
@@ -124,7 +124,7 @@ bool TextInput::accept(const InputFile& file, std::string_view first_portion) {
     return false;
   };
   if (file.named) {
-    require(!first_portion.empty() || options_.any_bytes, kOp, "{} is empty", file.shown());
+    require(!first_portion.empty(), kOp, "{} is empty", file.shown());
     return true;
   }
   if (first_portion.empty()) return leave_out("is empty");

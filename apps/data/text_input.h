@@ -17,8 +17,6 @@ namespace tapir::app {
 
 struct TextInputOptions {
   std::string jsonl_field = "text";  // of .jsonl files
-  // Whether files that the user names may hold no text, or bytes that are none.
-  bool any_bytes = false;
 };
 
 struct TextInputSize {
