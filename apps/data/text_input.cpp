@@ -31,6 +31,11 @@ size_t find_binary(std::string_view bytes) {
   return bytes.find('\0');
 }
 
+bool is_json_lines(const std::string& name) {
+  const std::string plain = without_compression(name);
+  return has_ending(plain, ".jsonl") || has_ending(plain, ".ndjson");
+}
+
 // Copies what it hands on into a file.
 class KeepingSource : public ByteSource {
  public:
@@ -79,7 +84,7 @@ TextInputSize TextInput::read(const std::function<void(std::string_view)>& add_t
       end_document();
       ++size.documents;
     };
-    const bool in_lines = without_compression(name).ends_with(".jsonl");
+    const bool in_lines = is_json_lines(name);
     JsonLines lines(name, options_.jsonl_field, [&](std::string_view text) {
       add_document_text(text);
       finish_document();
