@@ -1,5 +1,7 @@
 #include "apps/data/dataset.h"
 
+#include <algorithm>
+
 #include "apps/cli/quantity.h"
 #include "apps/corpus/corpus.h"
 #include "apps/data/split.h"
@@ -45,6 +47,10 @@ std::shared_ptr<const Tokenizer> make_tokenizer_for(const std::string& name, Dat
 std::string describe(const std::vector<std::string>& paths) {
   if (paths.size() > 1) return "several paths";
   return paths[0] == kStandardInput ? "standard input" : paths[0];
+}
+
+bool names_standard_input(const std::vector<std::string>& paths) {
+  return std::find(paths.begin(), paths.end(), kStandardInput) != paths.end();
 }
 
 }  // namespace
@@ -96,6 +102,8 @@ void read_training_text(const DataConfig& config, const Tokenizer& tokenizer,
 
 Dataset load_dataset(const RunConfig& run, std::shared_ptr<const Tokenizer> tokenizer) {
   const DataConfig& config = run.data;
+  require(!names_standard_input(config.paths) || !names_standard_input(config.validation_paths),
+          "data", "standard input (-) can be read only once, by --data or --val-data");
   if (config.paths.empty()) return load_story_dataset(run, std::move(tokenizer));
   DataFiles files(config.paths, config.jsonl_field);
   if (!tokenizer) tokenizer = make_tokenizer_for(config.tokenizer, files);
