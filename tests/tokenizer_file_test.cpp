@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "apps/tokenizer/bpe_model.h"
+#include "apps/tokenizer/file_io.h"
 #include "apps/tokenizer/token_file.h"
 #include "apps/tokenizer/token_format.h"
 #include "apps/tokenizer/tokenizer.h"
@@ -110,6 +111,14 @@ TEST(TokenFile, LeavesNothingWhereItCannotHaveItsName) {
   expect_error([&] { write_tokens(folder / "x.tok", *make_byte_tokenizer(), {1}); },
                {"x.tok cannot be completed", "directory"});
   EXPECT_FALSE(std::filesystem::exists(folder / "x.tok.tmp"));
+}
+
+TEST(WriteFile, LeavesNothingWhereItCannotHaveItsName) {
+  const TemporaryFolder folder;
+  folder.write("out/inside", "");
+  expect_error([&] { write_file(folder / "out", "text"); },
+               {"out cannot be replaced", "directory"});
+  EXPECT_FALSE(std::filesystem::exists(folder / "out.tmp"));
 }
 
 TEST(TokenFile, EveryFlippedBitIsFound) {
