@@ -53,7 +53,8 @@ TEST_F(TokenizerCommand, TextComesBackFromATokenFile) {
   expect_failure(run({"encode", tokens, "--data", text, "--out", folder / "./text.txt"}), 1,
                  {"--out", "is a file of --data"});
   EXPECT_EQ(read_text(text), small_text());
-  expect_failure(run({"decode", "byte", "--file", file}), 1, {"was made with tokenizer"});
+  expect_failure(run({"decode", "byte", "--file", file}), 1,
+                 {"was made with tokenizer", "name that one"});
 }
 
 // As `tapir train` does with text, so that a token file holds what training would have read.
@@ -99,8 +100,44 @@ TEST_F(TokenizerCommand, CharTokenizersCanBeTrained) {
   expect_contains(result.out, {"char: 259 tokens"});
 }
 
+TEST_F(TokenizerCommand, ATokenizerIsReplacedOnlyWhenAsked) {
+  const std::vector<std::string> chars = {"train", "--kind", "char", "--data",
+                                          text,    "--out",  tokens};
+  const std::string before = read_text(tokens + "/tokenizer.json");
+  expect_failure(run(chars), 1, {"tokens holds a tokenizer", "--out", "--overwrite"});
+  EXPECT_EQ(read_text(tokens + "/tokenizer.json"), before);
+  std::vector<std::string> replacing = chars;
+  replacing.push_back("--overwrite");
+  EXPECT_EQ(run(replacing).status, 0);
+  expect_contains(run({"info", tokens}).out, {"kind       char"});
+  // Nothing of the bpe tokenizer is left, which other programs would read.
+  EXPECT_FALSE(std::filesystem::exists(tokens + "/vocab.json"));
+  EXPECT_FALSE(std::filesystem::exists(tokens + "/merges.txt"));
+}
+
+TEST_F(TokenizerCommand, FlagsThatHaveNoEffectTogether) {
+  expect_failure(run({"encode", tokens, "--text", "a", "--data", text}), 1,
+                 {"--data does not go with --text"});
+  expect_failure(run({"encode", tokens, "--parse-special", "--special-as-text"}), 1,
+                 {"--special-as-text does not go with --parse-special"});
+  expect_failure(run({"decode", tokens, "1", "--file", "x.tok"}), 1, {"ids do not go with --file"});
+  const std::string out = folder / "other";
+  const std::vector<std::vector<std::string>> of_bpe = {{"--vocab-size", "300"},
+                                                        {"--special", "<|pad|>"},
+                                                        {"--pattern", "gpt2"},
+                                                        {"--min-count", "2"}};
+  for (const std::vector<std::string>& flag : of_bpe) {
+    expect_failure(run({"train", "--kind", "char", "--data", text, "--out", out, flag[0], flag[1]}),
+                   1, {flag[0] + " does not go with --kind char"});
+  }
+}
+
 TEST_F(TokenizerCommand, MistakesAreNamed) {
   const std::string out = folder / "other";
+  expect_failure(run({"train", "--data", text, "--out", out, "--min-count", "-1"}), 1,
+                 {"--min-count -1", "1 or more"});
+  const ProcessResult long_id = run({"decode", tokens}, {.input = std::string(1'000'000, 'x')});
+  expect_failure(long_id, 1, {"xxx...' is no token id"});
   expect_failure(run({"train", "--data", folder / "none", "--out", out}), 1, {"none"});
   expect_failure(run({"train", "--data", folder.write("empty", ""), "--out", out}), 1,
                  {"empty is empty"});

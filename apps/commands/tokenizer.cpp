@@ -19,6 +19,7 @@
 #include "apps/data/token_data.h"
 #include "apps/tokenizer/bpe_trainer.h"
 #include "apps/tokenizer/char_tokenizer.h"
+#include "apps/tokenizer/excerpt.h"
 #include "apps/tokenizer/stream_encoder.h"
 #include "apps/tokenizer/strict_json.h"
 #include "apps/tokenizer/token_file.h"
@@ -45,6 +46,8 @@ struct TrainFlags {
   std::string pattern = "gpt2";
   int64_t min_count = 2;
   std::string out;
+  bool overwrite = false;
+  std::string of_bpe_only;  // a flag that was given
 };
 
 struct EncodeFlags {
@@ -55,6 +58,7 @@ struct EncodeFlags {
   std::string out;
   bool parse_special = false;
   bool special_as_text = false;
+  bool data_given = false;
 
   // Text on the command line may hold anything; data is what `tapir train` would make of it.
   SpecialText special() const {
@@ -92,12 +96,26 @@ BpeTrainerOptions trainer_options(const TrainFlags& flags) {
     if (token != kEndOfText) options.special_tokens.push_back(token);
   }
   options.rule = split_rule_from_name(flags.pattern);
+  require(flags.min_count >= 1, kOp, "--min-count {} is too small; use 1 or more", flags.min_count);
   options.min_pair_count = flags.min_count;
   return options;
 }
 
+// Before the text is read, which may take long.
+void check_train_flags(const TrainFlags& flags) {
+  require(flags.kind == "char" || flags.kind == "bpe", kOp,
+          "--kind {} is unknown; bpe and char can be trained", flags.kind);
+  require(flags.kind == "bpe" || flags.of_bpe_only.empty(), kOp,
+          "{} does not go with --kind char, which takes every character of the text",
+          flags.of_bpe_only);
+  require(flags.overwrite || !holds_tokenizer(flags.out), kOp,
+          "{} holds a tokenizer; choose another folder with --out, or replace it with --overwrite",
+          flags.out);
+}
+
 int train(const TrainFlags& flags) {
   const auto begin = std::chrono::steady_clock::now();
+  check_train_flags(flags);
   DataFiles files = open_text_files(flags.data, flags.jsonl_field);
   TextInput& input = files.text();
   std::unique_ptr<Tokenizer> tokenizer;
@@ -107,8 +125,6 @@ int train(const TrainFlags& flags) {
     size = input.read([&](std::string_view text) { trainer.add_text(text); });
     tokenizer = trainer.train();
   } else {
-    require(flags.kind == "bpe", kOp, "--kind {} is unknown; bpe and char can be trained",
-            flags.kind);
     BpeTrainer trainer(trainer_options(flags));
     size = input.read([&](std::string_view text) { trainer.add_text(text); },
                       [&] { trainer.end_document(); });
@@ -171,6 +187,9 @@ void require_other_file(const EncodeFlags& flags) {
 }
 
 int encode(const EncodeFlags& flags) {
+  require(!flags.text || !flags.data_given, kOp, "--data does not go with --text");
+  require(!flags.parse_special || !flags.special_as_text, kOp,
+          "--special-as-text does not go with --parse-special");
   const std::unique_ptr<Tokenizer> tokenizer = open_tokenizer(flags.tokenizer);
   if (flags.out.empty()) return encode_to_output(*tokenizer, flags);
   if (!flags.text) require_other_file(flags);
@@ -198,8 +217,9 @@ int encode(const EncodeFlags& flags) {
 int32_t parse_id(std::string_view word) {
   int32_t id = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), id);
-  require(error == std::errc() && end == word.data() + word.size(), kOp, "'{}' is no token id",
-          word);
+  if (error != std::errc() || end != word.data() + word.size()) {
+    fail(kOp, "'{}' is no token id", excerpt(word));
+  }
   return id;
 }
 
@@ -227,6 +247,7 @@ void decode_file(const Tokenizer& tokenizer, const std::string& path, SpecialOut
 }
 
 int decode(const DecodeFlags& flags) {
+  require(flags.file.empty() || flags.ids.empty(), kOp, "token ids do not go with --file");
   const std::unique_ptr<Tokenizer> tokenizer = open_tokenizer(flags.tokenizer);
   const SpecialOutput special = flags.keep_special ? SpecialOutput::kKeep : SpecialOutput::kSkip;
   if (!flags.file.empty()) {
@@ -285,7 +306,13 @@ void add_train(CLI::App& parent, Action& chosen) {
   command
       ->add_option("--min-count", flags->min_count, "A pair that occurs less often is not merged")
       ->capture_default_str();
-  command->callback([flags, &chosen] { chosen = [flags] { return train(*flags); }; });
+  command->add_flag("--overwrite", flags->overwrite, "Replace the tokenizer that is in --out");
+  command->callback([flags, command, &chosen] {
+    for (const char* name : {"--vocab-size", "--special", "--pattern", "--min-count"}) {
+      if (command->count(name) > 0) flags->of_bpe_only = name;
+    }
+    chosen = [flags] { return train(*flags); };
+  });
 }
 
 void add_encode(CLI::App& parent, Action& chosen) {
@@ -307,7 +334,10 @@ void add_encode(CLI::App& parent, Action& chosen) {
                     "--text that spells a special token becomes one");
   command->add_flag("--special-as-text", flags->special_as_text,
                     "--data that spells a special token stays text: for text from strangers");
-  command->callback([flags, &chosen] { chosen = [flags] { return encode(*flags); }; });
+  command->callback([flags, command, &chosen] {
+    flags->data_given = command->count("--data") > 0;
+    chosen = [flags] { return encode(*flags); };
+  });
 }
 
 void add_decode(CLI::App& parent, Action& chosen) {
