@@ -43,6 +43,8 @@ TEST_F(CorpusData, ComesFromStandardInput) {
   EXPECT_EQ(same.status, 0) << same.err;
   EXPECT_EQ(weights("run"), weights("same"));
   expect_failure(train("-", {"--overwrite"}), 1, {"standard input is empty"});
+  expect_failure(train("-", {"--overwrite", "--val-data", "-"}, input), 1,
+                 {"standard input (-) can be read only once", "--val-data"});
   const ProcessResult eval = run_tapir({"eval", folder_ / "run", "--data", "-"}, input);
   EXPECT_EQ(eval.status, 0) << eval.err;
   const ProcessResult tokens = run_tapir(

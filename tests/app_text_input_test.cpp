@@ -90,14 +90,6 @@ TEST(TextInput, NamesWhatCannotBeRead) {
   expect_error(reading({"-", "-"}), {"standard input", "only once"});
 }
 
-TEST(TextInput, TakesAnyBytesWhereAsked) {
-  TemporaryFolder folder;
-  const std::string bytes("\0\xff\x80z", 4);
-  EXPECT_EQ(
-      documents_in({folder.write("bytes", bytes), folder.write("empty", "")}, {.any_bytes = true}),
-      (Strings{bytes, ""}));
-}
-
 TEST(TextInput, FindsANulByteBehindTheFirstPortion) {
   TemporaryFolder folder;
   std::string text(3'000'000, 'x');
@@ -143,6 +135,29 @@ TEST(Patterns, StandForTheirFiles) {
   expect_error(reading({folder / "t/*.md"}), {"no file or folder matches", "*.md"});
 }
 
+TEST(Patterns, GiveEachFileOnce) {
+  TemporaryFolder folder;
+  folder.write("t/a.txt", "A");
+  folder.write("t/b/c.txt", "C");
+  folder.write("t/b/d/e.txt", "E");
+  folder.write("t/z.txt", "Z");
+  for (const char* pattern : {"t/**", "t/*", "**", "t/**/*", "*/b", "[t]"}) {
+    TextInput input({folder / pattern});
+    const Strings all =
+        std::string_view(pattern) == "*/b" ? Strings{"C", "E"} : Strings{"A", "C", "E", "Z"};
+    EXPECT_EQ(documents_of(input), all) << pattern;
+    EXPECT_EQ(input.notes(), Strings{}) << pattern;
+  }
+  // Links lead to the same files again.
+  std::filesystem::create_directory_symlink(".", folder / "t/loop");
+  std::filesystem::create_symlink("a.txt", folder / "t/b/again.txt");
+  for (const char* pattern : {"t/**", "[t]"}) {
+    Strings documents = documents_in({folder / pattern});
+    std::sort(documents.begin(), documents.end());
+    EXPECT_EQ(documents, (Strings{"A", "C", "E", "Z"})) << pattern;
+  }
+}
+
 TEST(JsonLines, EachLineIsADocument) {
   TemporaryFolder folder;
   const std::string path =
@@ -152,6 +167,11 @@ TEST(JsonLines, EachLineIsADocument) {
   EXPECT_EQ(documents_in({path}), (Strings{"one\n\xC3\xA9", "two"}));
   expect_error(reading({path}, {.jsonl_field = "body"}),
                {"a.jsonl, line 1", "field \"body\"", "has text, id", "--jsonl-field"});
+  const std::string line = "{\"text\": \"line\"}";
+  for (const char* name : {"b.ndjson", "c.JSONL", "d.NDJson"}) {
+    EXPECT_EQ(documents_in({folder.write(name, line)}), Strings{"line"}) << name;
+  }
+  EXPECT_EQ(documents_in({folder.write("e.notjsonl", line)}), Strings{line});
   // Lines that lie across portions.
   std::string lines;
   Strings expected;
@@ -171,6 +191,10 @@ TEST(JsonLines, BadLinesAreNamed) {
       {"{\"text\": \"a\", \"text\": \"b\"}\n", {"line 1", "twice"}},
       {"{\"text\": \"\xff\"}\n", {"line 1", "not valid JSON"}},
       {"{}\n", {"line 1", "has none"}},
+      {"{\"text\": null}\n", {"line 1", "field \"text\" must be text, found null"}},
+      {"{\"a\\nb\\u001b[31m\": 1}\n", {"the object has a\\u000ab\\u001b[31m;"}},
+      {"{\"" + std::string(1'000'000, 'k') + "\": 1}\n",
+       {"the object has " + std::string(60, 'k') + "...;"}},
       {"{\"text\": \"cut", {"line 1", "not valid JSON"}},
       {"\n\n", {"there is no text"}},
   };
@@ -206,6 +230,10 @@ void check_compressed(const std::string& ending, const std::string& format,
   EXPECT_EQ(documents_in({folder.write("a.txt" + ending, packed)}), Strings{text});
   const std::string lines = "{\"text\": \"x\"}\n{\"text\": \"y\"}\n";
   EXPECT_EQ(documents_in({folder.write("a.jsonl" + ending, compress(lines))}), (Strings{"x", "y"}));
+  std::string upper = ending;
+  for (char& c : upper) c = static_cast<char>(std::toupper(c));
+  EXPECT_EQ(documents_in({folder.write("A.TXT" + upper, packed)}), Strings{text});
+  EXPECT_EQ(documents_in({folder.write("A.JSONL" + upper, compress(lines))}), (Strings{"x", "y"}));
   // Files may be joined.
   EXPECT_EQ(documents_in({folder.write("two" + ending, compress("one ") + compress("two"))}),
             Strings{"one two"});

@@ -36,7 +36,7 @@ TEST_F(TokenizerCommand, TrainWritesTheThreeFiles) {
 
 TEST_F(TokenizerCommand, TextComesBackFromIds) {
   const std::string sentence = "The cat <|pad|> na\xC3\xAFve \xFF";
-  const ProcessResult ids = run({"encode", tokens}, {.input = sentence});
+  const ProcessResult ids = run({"encode", tokens, "--special-as-text"}, {.input = sentence});
   EXPECT_EQ(run({"decode", tokens}, {.input = ids.out}).out, sentence);
   const ProcessResult special = run({"encode", tokens, "--text", "a<|pad|>", "--parse-special"});
   EXPECT_EQ(special.out, "97 279\n");
@@ -53,7 +53,38 @@ TEST_F(TokenizerCommand, TextComesBackFromATokenFile) {
   expect_failure(run({"encode", tokens, "--data", text, "--out", folder / "./text.txt"}), 1,
                  {"--out", "is a file of --data"});
   EXPECT_EQ(read_text(text), small_text());
-  expect_failure(run({"decode", "byte", "--file", file}), 1, {"was made with tokenizer"});
+  expect_failure(run({"decode", "byte", "--file", file}), 1,
+                 {"was made with tokenizer", "name that one"});
+}
+
+// As `tapir train` does with text, so that a token file holds what training would have read.
+TEST_F(TokenizerCommand, DataThatSpellsSpecialTokensHoldsThem) {
+  const std::string data = folder.write("two.txt", "a<|endoftext|>b<|pad|>");
+  EXPECT_EQ(run({"encode", tokens, "--data", data}).out, "97 278 98 279\n");
+  const std::string file = folder / "two.tok";
+  EXPECT_EQ(run({"encode", tokens, "--data", data, "--out", file}).status, 0);
+  EXPECT_EQ(run({"decode", tokens, "--file", file, "--keep-special"}).out,
+            "a<|endoftext|>b<|pad|><|endoftext|>");
+  const ProcessResult plain = run({"encode", "byte", "--data", data, "--special-as-text"});
+  EXPECT_EQ(run({"decode", "byte"}, {.input = plain.out}).out, read_text(data));
+  EXPECT_EQ(run({"encode", "byte", "--text", "<|"}).out, "60 124\n");
+}
+
+TEST_F(TokenizerCommand, DataIsCheckedAsInTraining) {
+  const std::string out = folder / "other";
+  const std::string file = folder / "text.tok";
+  EXPECT_EQ(run({"encode", tokens, "--data", text, "--out", file}).status, 0);
+  const auto refused = [&](const std::string& data, const std::string& why) {
+    expect_failure(run({"train", "--data", data, "--out", out}), 1, {why});
+    expect_failure(run({"train", "--kind", "char", "--data", data, "--out", out}), 1, {why});
+    expect_failure(run({"encode", tokens, "--data", data}), 1, {why});
+    expect_failure(run({"encode", tokens, "--data", data, "--out", out}), 1, {why});
+    EXPECT_FALSE(std::filesystem::exists(out));
+  };
+  refused(folder.write("empty", ""), "empty is empty");
+  refused(folder.write("binary", std::string("a\0b", 3)),
+          "binary is not a text file: byte 1 is NUL");
+  refused(file, "text.tok holds tokens already");
 }
 
 TEST_F(TokenizerCommand, InfoShowsWhatATokenizerIs) {
@@ -69,10 +100,47 @@ TEST_F(TokenizerCommand, CharTokenizersCanBeTrained) {
   expect_contains(result.out, {"char: 259 tokens"});
 }
 
+TEST_F(TokenizerCommand, ATokenizerIsReplacedOnlyWhenAsked) {
+  const std::vector<std::string> chars = {"train", "--kind", "char", "--data",
+                                          text,    "--out",  tokens};
+  const std::string before = read_text(tokens + "/tokenizer.json");
+  expect_failure(run(chars), 1, {"tokens holds a tokenizer", "--out", "--overwrite"});
+  EXPECT_EQ(read_text(tokens + "/tokenizer.json"), before);
+  std::vector<std::string> replacing = chars;
+  replacing.push_back("--overwrite");
+  EXPECT_EQ(run(replacing).status, 0);
+  expect_contains(run({"info", tokens}).out, {"kind       char"});
+  // Nothing of the bpe tokenizer is left, which other programs would read.
+  EXPECT_FALSE(std::filesystem::exists(tokens + "/vocab.json"));
+  EXPECT_FALSE(std::filesystem::exists(tokens + "/merges.txt"));
+}
+
+TEST_F(TokenizerCommand, FlagsThatHaveNoEffectTogether) {
+  expect_failure(run({"encode", tokens, "--text", "a", "--data", text}), 1,
+                 {"--data does not go with --text"});
+  expect_failure(run({"encode", tokens, "--parse-special", "--special-as-text"}), 1,
+                 {"--special-as-text does not go with --parse-special"});
+  expect_failure(run({"decode", tokens, "1", "--file", "x.tok"}), 1, {"ids do not go with --file"});
+  const std::string out = folder / "other";
+  const std::vector<std::vector<std::string>> of_bpe = {{"--vocab-size", "300"},
+                                                        {"--special", "<|pad|>"},
+                                                        {"--pattern", "gpt2"},
+                                                        {"--min-count", "2"}};
+  for (const std::vector<std::string>& flag : of_bpe) {
+    expect_failure(run({"train", "--kind", "char", "--data", text, "--out", out, flag[0], flag[1]}),
+                   1, {flag[0] + " does not go with --kind char"});
+  }
+}
+
 TEST_F(TokenizerCommand, MistakesAreNamed) {
   const std::string out = folder / "other";
+  expect_failure(run({"train", "--data", text, "--out", out, "--min-count", "-1"}), 1,
+                 {"--min-count -1", "1 or more"});
+  const ProcessResult long_id = run({"decode", tokens}, {.input = std::string(1'000'000, 'x')});
+  expect_failure(long_id, 1, {"xxx...' is no token id"});
   expect_failure(run({"train", "--data", folder / "none", "--out", out}), 1, {"none"});
-  expect_failure(run({"train", "--data", folder.write("empty", ""), "--out", out}), 1, {"no text"});
+  expect_failure(run({"train", "--data", folder.write("empty", ""), "--out", out}), 1,
+                 {"empty is empty"});
   expect_failure(run({"train", "--data", text, "--out", out, "--vocab-size", "10"}), 1,
                  {"vocabulary of 10"});
   expect_failure(run({"train", "--data", text, "--out", out, "--vocab-size", "ten"}), 1,

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "apps/tokenizer/bpe_model.h"
+#include "apps/tokenizer/file_io.h"
 #include "apps/tokenizer/token_file.h"
 #include "apps/tokenizer/token_format.h"
 #include "apps/tokenizer/tokenizer.h"
@@ -75,6 +76,49 @@ TEST(TokenFile, GivesBackWhatWasWritten) {
     }
   }
   EXPECT_FALSE(std::filesystem::exists(folder / "x.tok.tmp"));
+}
+
+TEST(TokenFile, IsWrittenByOneAtATime) {
+  const TemporaryFolder folder;
+  const auto tokenizer = make_byte_tokenizer();
+  const std::filesystem::path path = folder / "x.tok";
+  {
+    TokenFileWriter first(path, *tokenizer);
+    first.append(Ids{1, 2, 3});
+    expect_error([&] { TokenFileWriter second(path, *tokenizer); },
+                 {"another program is writing", "x.tok", "--out"});
+    first.finish();
+    EXPECT_EQ(read_tokens(TokenFile(path)), (Ids{1, 2, 3}));
+    // The name is free again, though the first writer still exists.
+    write_tokens(path, *tokenizer, {4, 5});
+  }
+  EXPECT_EQ(read_tokens(TokenFile(path)), (Ids{4, 5}));
+  EXPECT_FALSE(std::filesystem::exists(folder / "x.tok.tmp"));
+}
+
+TEST(TokenFile, TakesOverWhatAKilledProgramLeft) {
+  const TemporaryFolder folder;
+  folder.write("x.tok.tmp", std::string(500'000, 'x'));
+  write_tokens(folder / "x.tok", *make_byte_tokenizer(), {1, 2, 3});
+  EXPECT_EQ(read_tokens(TokenFile(folder / "x.tok")), (Ids{1, 2, 3}));
+  EXPECT_FALSE(std::filesystem::exists(folder / "x.tok.tmp"));
+}
+
+// A folder in the way: what was written does not stay behind.
+TEST(TokenFile, LeavesNothingWhereItCannotHaveItsName) {
+  const TemporaryFolder folder;
+  folder.write("x.tok/inside", "");
+  expect_error([&] { write_tokens(folder / "x.tok", *make_byte_tokenizer(), {1}); },
+               {"x.tok cannot be completed", "directory"});
+  EXPECT_FALSE(std::filesystem::exists(folder / "x.tok.tmp"));
+}
+
+TEST(WriteFile, LeavesNothingWhereItCannotHaveItsName) {
+  const TemporaryFolder folder;
+  folder.write("out/inside", "");
+  expect_error([&] { write_file(folder / "out", "text"); },
+               {"out cannot be replaced", "directory"});
+  EXPECT_FALSE(std::filesystem::exists(folder / "out.tmp"));
 }
 
 TEST(TokenFile, EveryFlippedBitIsFound) {

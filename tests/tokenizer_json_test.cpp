@@ -1,4 +1,5 @@
 // Reading tokenizer.json, vocab.json and merges.txt: what is not honoured is named.
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -7,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "apps/tokenizer/bpe_files.h"
+#include "apps/tokenizer/excerpt.h"
 #include "apps/tokenizer/file_io.h"
 #include "apps/tokenizer/strict_json.h"
 #include "apps/tokenizer/tokenizer.h"
@@ -171,6 +173,28 @@ TEST(TokenizerJson, ByteAndCharFilesMustBeWhole) {
   expect_error([&] { tokenizer_from_json(root.dump()); }, {"char tokenizer"});
 }
 
+// Messages stay on one line of bounded length, whatever the file holds.
+TEST(TokenizerJson, MessagesShowLittleOfAFile) {
+  EXPECT_EQ(excerpt("caf\xC3\xA9 \"x\""), "caf\xC3\xA9 \"x\"");
+  EXPECT_EQ(excerpt("a\nb\x1b[31m\x7f\xC2\x9B\xFF"), "a\\u000ab\\u001b[31m\\u007f\\u009b\\xff");
+  EXPECT_EQ(excerpt(std::string(60, 'x')), std::string(60, 'x'));
+  EXPECT_EQ(excerpt(std::string(61, 'x')), std::string(60, 'x') + "...");
+  // A character is not cut.
+  EXPECT_EQ(excerpt(std::string(59, 'x') + "\xC3\xA9y"), std::string(59, 'x') + "\xC3\xA9...");
+  const std::string key(100'000, 'k');
+  for (const std::string& text :
+       {"{\"a\": " + std::string(100'000, '1') + "}", "{\"a\": \"" + key,
+        "{\"" + key + "\": 1, \"" + key + "\": 1}", std::string("{\"a\": \"\x1b[31m\"}")}) {
+    try {
+      tokenizer_from_json(text);
+      FAIL() << text.substr(0, 20);
+    } catch (const Error& error) {
+      EXPECT_LT(std::strlen(error.what()), 300u);
+      EXPECT_EQ(std::string_view(error.what()).find('\x1b'), std::string_view::npos);
+    }
+  }
+}
+
 TEST(TokenizerJson, MalformedTextIsAnError) {
   expect_error([] { tokenizer_from_json(""); }, {"not valid JSON"});
   expect_error([] { tokenizer_from_json("[1, 2"); }, {"not valid JSON"});
@@ -210,7 +234,7 @@ TEST(Gpt2Files, BrokenFilesAreErrors) {
   EXPECT_EQ(make_bpe_tokenizer(bpe_from_gpt2(bytes, ""))->end_of_text(), 256);
   expect_error([&] { bpe_from_gpt2(bytes, "a b"); }, {"merge 0", "\"ab\""});
   expect_error([&] { bpe_from_gpt2(bytes, "ab\n"); }, {"merge 0", "one space"});
-  expect_error([&] { bpe_from_gpt2(bytes, "a \xFF\n"); }, {"merge 0", "\"\xEF\xBF\xBD\""});
+  expect_error([&] { bpe_from_gpt2(bytes, "a \xFF\n"); }, {"merge 0", "\"\\xff\""});
   expect_error([&] { bpe_from_gpt2("[]", ""); }, {"vocab.json must be an object"});
   expect_error([&] { make_bpe_tokenizer(bpe_from_gpt2("{\"a\": 0}", "")); }, {"byte 0x00"});
 }

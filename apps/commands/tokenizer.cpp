@@ -16,8 +16,10 @@
 #include "apps/commands/command.h"
 #include "apps/data/input_files.h"
 #include "apps/data/text_input.h"
+#include "apps/data/token_data.h"
 #include "apps/tokenizer/bpe_trainer.h"
 #include "apps/tokenizer/char_tokenizer.h"
+#include "apps/tokenizer/excerpt.h"
 #include "apps/tokenizer/stream_encoder.h"
 #include "apps/tokenizer/strict_json.h"
 #include "apps/tokenizer/token_file.h"
@@ -44,6 +46,8 @@ struct TrainFlags {
   std::string pattern = "gpt2";
   int64_t min_count = 2;
   std::string out;
+  bool overwrite = false;
+  std::string of_bpe_only;  // a flag that was given
 };
 
 struct EncodeFlags {
@@ -53,6 +57,14 @@ struct EncodeFlags {
   std::optional<std::string> text;
   std::string out;
   bool parse_special = false;
+  bool special_as_text = false;
+  bool data_given = false;
+
+  // Text on the command line may hold anything; data is what `tapir train` would make of it.
+  SpecialText special() const {
+    const bool parse = text ? parse_special : !special_as_text;
+    return parse ? SpecialText::kParse : SpecialText::kAsText;
+  }
 };
 
 struct DecodeFlags {
@@ -66,9 +78,13 @@ std::unique_ptr<Tokenizer> open_tokenizer(const std::string& name) {
   return name == "byte" ? make_byte_tokenizer() : load_tokenizer(name);
 }
 
-// Tokenizers work on any bytes.
-TextInput open_input(const std::vector<std::string>& data, const std::string& jsonl_field) {
-  return TextInput(data, {.jsonl_field = jsonl_field, .any_bytes = true});
+// What --data names, as `tapir train` reads it, but for token files.
+DataFiles open_text_files(const std::vector<std::string>& data, const std::string& jsonl_field) {
+  DataFiles files(data, jsonl_field);
+  if (files.hold_tokens()) {
+    fail(kOp, "{} holds tokens already; name the text that they come from", files.token_file());
+  }
+  return files;
 }
 
 BpeTrainerOptions trainer_options(const TrainFlags& flags) {
@@ -80,27 +96,38 @@ BpeTrainerOptions trainer_options(const TrainFlags& flags) {
     if (token != kEndOfText) options.special_tokens.push_back(token);
   }
   options.rule = split_rule_from_name(flags.pattern);
+  require(flags.min_count >= 1, kOp, "--min-count {} is too small; use 1 or more", flags.min_count);
   options.min_pair_count = flags.min_count;
   return options;
 }
 
+// Before the text is read, which may take long.
+void check_train_flags(const TrainFlags& flags) {
+  require(flags.kind == "char" || flags.kind == "bpe", kOp,
+          "--kind {} is unknown; bpe and char can be trained", flags.kind);
+  require(flags.kind == "bpe" || flags.of_bpe_only.empty(), kOp,
+          "{} does not go with --kind char, which takes every character of the text",
+          flags.of_bpe_only);
+  require(flags.overwrite || !holds_tokenizer(flags.out), kOp,
+          "{} holds a tokenizer; choose another folder with --out, or replace it with --overwrite",
+          flags.out);
+}
+
 int train(const TrainFlags& flags) {
   const auto begin = std::chrono::steady_clock::now();
-  TextInput input = open_input(flags.data, flags.jsonl_field);
+  check_train_flags(flags);
+  DataFiles files = open_text_files(flags.data, flags.jsonl_field);
+  TextInput& input = files.text();
   std::unique_ptr<Tokenizer> tokenizer;
   TextInputSize size;
   if (flags.kind == "char") {
     CharTrainer trainer;
     size = input.read([&](std::string_view text) { trainer.add_text(text); });
-    require(size.bytes > 0, kOp, "there is no text to train on");
     tokenizer = trainer.train();
   } else {
-    require(flags.kind == "bpe", kOp, "--kind {} is unknown; bpe and char can be trained",
-            flags.kind);
     BpeTrainer trainer(trainer_options(flags));
     size = input.read([&](std::string_view text) { trainer.add_text(text); },
                       [&] { trainer.end_document(); });
-    require(size.bytes > 0, kOp, "there is no text to train on");
     tokenizer = trainer.train();
     const int64_t wanted = trainer_options(flags).vocab_size;
     if (tokenizer->vocab_size() < wanted) {
@@ -133,17 +160,17 @@ class IdPrinter {
   bool first_ = true;
 };
 
-int encode_to_output(const Tokenizer& tokenizer, const EncodeFlags& flags, SpecialText special) {
+int encode_to_output(const Tokenizer& tokenizer, const EncodeFlags& flags) {
   IdPrinter printer;
   if (flags.text) {
-    printer.print(tokenizer.encode(*flags.text, special));
+    printer.print(tokenizer.encode(*flags.text, flags.special()));
   } else {
-    StreamEncoder encoder(tokenizer, special,
+    StreamEncoder encoder(tokenizer, flags.special(),
                           [&](std::span<const int32_t> ids) { printer.print(ids); });
-    TextInput input = open_input(flags.data, flags.jsonl_field);
-    input.read([&](std::string_view text) { encoder.add_text(text); });
+    DataFiles files = open_text_files(flags.data, flags.jsonl_field);
+    files.text().read([&](std::string_view text) { encoder.add_text(text); });
     encoder.finish();
-    print_notes(input.notes());
+    print_notes(files.text().notes());
   }
   write_output("\n");
   return 0;
@@ -160,19 +187,21 @@ void require_other_file(const EncodeFlags& flags) {
 }
 
 int encode(const EncodeFlags& flags) {
+  require(!flags.text || !flags.data_given, kOp, "--data does not go with --text");
+  require(!flags.parse_special || !flags.special_as_text, kOp,
+          "--special-as-text does not go with --parse-special");
   const std::unique_ptr<Tokenizer> tokenizer = open_tokenizer(flags.tokenizer);
-  const SpecialText special = flags.parse_special ? SpecialText::kParse : SpecialText::kAsText;
-  if (flags.out.empty()) return encode_to_output(*tokenizer, flags, special);
+  if (flags.out.empty()) return encode_to_output(*tokenizer, flags);
   if (!flags.text) require_other_file(flags);
   TokenFileWriter writer(flags.out, *tokenizer);
-  StreamEncoder encoder(*tokenizer, special,
+  StreamEncoder encoder(*tokenizer, flags.special(),
                         [&](std::span<const int32_t> ids) { writer.append(ids); });
   TextInputSize size;
   if (!flags.text) {
-    TextInput input = open_input(flags.data, flags.jsonl_field);
-    size = input.read([&](std::string_view text) { encoder.add_text(text); },
-                      [&] { encoder.end_document(); });
-    print_notes(input.notes());
+    DataFiles files = open_text_files(flags.data, flags.jsonl_field);
+    size = files.text().read([&](std::string_view text) { encoder.add_text(text); },
+                             [&] { encoder.end_document(); });
+    print_notes(files.text().notes());
   } else {
     encoder.add_text(*flags.text);
     encoder.end_document();
@@ -188,8 +217,9 @@ int encode(const EncodeFlags& flags) {
 int32_t parse_id(std::string_view word) {
   int32_t id = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), id);
-  require(error == std::errc() && end == word.data() + word.size(), kOp, "'{}' is no token id",
-          word);
+  if (error != std::errc() || end != word.data() + word.size()) {
+    fail(kOp, "'{}' is no token id", excerpt(word));
+  }
   return id;
 }
 
@@ -217,6 +247,7 @@ void decode_file(const Tokenizer& tokenizer, const std::string& path, SpecialOut
 }
 
 int decode(const DecodeFlags& flags) {
+  require(flags.file.empty() || flags.ids.empty(), kOp, "token ids do not go with --file");
   const std::unique_ptr<Tokenizer> tokenizer = open_tokenizer(flags.tokenizer);
   const SpecialOutput special = flags.keep_special ? SpecialOutput::kKeep : SpecialOutput::kSkip;
   if (!flags.file.empty()) {
@@ -226,7 +257,7 @@ int decode(const DecodeFlags& flags) {
   std::string words;
   for (const std::string& word : flags.ids) words += word + " ";
   if (flags.ids.empty()) {
-    open_input({kStandardInput}, "").read([&](std::string_view text) { words += text; });
+    TextInput({kStandardInput}).read([&](std::string_view text) { words += text; });
   }
   decode_words(*tokenizer, words, special);
   return 0;
@@ -275,7 +306,13 @@ void add_train(CLI::App& parent, Action& chosen) {
   command
       ->add_option("--min-count", flags->min_count, "A pair that occurs less often is not merged")
       ->capture_default_str();
-  command->callback([flags, &chosen] { chosen = [flags] { return train(*flags); }; });
+  command->add_flag("--overwrite", flags->overwrite, "Replace the tokenizer that is in --out");
+  command->callback([flags, command, &chosen] {
+    for (const char* name : {"--vocab-size", "--special", "--pattern", "--min-count"}) {
+      if (command->count(name) > 0) flags->of_bpe_only = name;
+    }
+    chosen = [flags] { return train(*flags); };
+  });
 }
 
 void add_encode(CLI::App& parent, Action& chosen) {
@@ -294,8 +331,13 @@ void add_encode(CLI::App& parent, Action& chosen) {
                       "Token file to write, with an end-of-text token behind each document; "
                       "without it the ids are printed");
   command->add_flag("--parse-special", flags->parse_special,
-                    "Text that spells a special token becomes one");
-  command->callback([flags, &chosen] { chosen = [flags] { return encode(*flags); }; });
+                    "--text that spells a special token becomes one");
+  command->add_flag("--special-as-text", flags->special_as_text,
+                    "--data that spells a special token stays text: for text from strangers");
+  command->callback([flags, command, &chosen] {
+    flags->data_given = command->count("--data") > 0;
+    chosen = [flags] { return encode(*flags); };
+  });
 }
 
 void add_decode(CLI::App& parent, Action& chosen) {

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace tapir::app {
 
@@ -15,6 +16,9 @@ class ByteSource {
   // corrupted or truncated compressed data, is an Error that names the file.
   virtual size_t read(char* to, size_t most) = 0;
 };
+
+// Whether a name has that ending, in letters of either case (ASCII).
+bool has_ending(std::string_view name, std::string_view ending);
 
 // The file of that name; one that ends in .gz or .zst is decompressed, in little memory whatever
 // its size. Missing or unreadable: an Error.

@@ -61,6 +61,10 @@ void note_share(const Dataset& data, double fraction, std::vector<std::string>& 
       100 * share, 100 * fraction));
 }
 
+bool names_standard_input(const std::vector<std::string>& paths) {
+  return std::find(paths.begin(), paths.end(), kStandardInput) != paths.end();
+}
+
 }  // namespace
 
 std::shared_ptr<const Tokenizer> make_tokenizer(const std::string& name, const TextPass& text) {
@@ -110,6 +114,8 @@ void read_training_text(const DataConfig& config, const Tokenizer& tokenizer,
 
 Dataset load_dataset(const RunConfig& run, std::shared_ptr<const Tokenizer> tokenizer) {
   const DataConfig& config = run.data;
+  require(!names_standard_input(config.paths) || !names_standard_input(config.validation_paths),
+          "data", "standard input (-) can be read only once, by --data or --val-data");
   if (config.paths.empty()) return load_story_dataset(run, std::move(tokenizer));
   DataFiles files(config.paths, config.jsonl_field);
   if (!tokenizer) tokenizer = make_tokenizer_for(config.tokenizer, files);

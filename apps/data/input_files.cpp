@@ -19,6 +19,7 @@ class Finder {
     if (path == kStandardInput) return add_standard_input();
     std::error_code error;
     const fs::file_status status = fs::status(path, error);
+    files_of_path_.clear();
     if (!fs::exists(status) && is_pattern(path)) return add_pattern(path);
     require(status.type() != fs::file_type::not_found, kOp, "there is no file or folder {}", path);
     require(fs::exists(status), kOp, "cannot open {}: {}", path, error.message());
@@ -40,7 +41,19 @@ class Finder {
   void add_pattern(const std::string& pattern) {
     const std::vector<fs::path> matches = expand_pattern(pattern);
     require(!matches.empty(), kOp, "no file or folder matches {}", pattern);
-    for (const fs::path& match : matches) add_found(match);
+    // What lies in a folder that matches too is read with that (as all of "texts/**").
+    const std::set<fs::path> taken(matches.begin(), matches.end());
+    const auto is_taken = [&](const fs::path& match) {
+      fs::path folder = match;
+      while (folder.has_relative_path()) {
+        folder = folder.parent_path();
+        if (taken.contains(folder)) return true;
+      }
+      return false;
+    };
+    for (const fs::path& match : matches) {
+      if (!is_taken(match)) add_found(match);
+    }
   }
 
   void add_named_folder(const std::string& folder) {
@@ -74,15 +87,19 @@ class Finder {
     std::error_code error;
     const fs::file_status status = fs::status(path, error);
     if (fs::is_directory(status)) return add_folder(path);
-    if (fs::is_regular_file(status)) {
-      found_.files.push_back({path, false});
-    } else {
+    if (!fs::is_regular_file(status)) {
       found_.notes.push_back(fmt::format("{} is no file, left out", path.string()));
+    } else if (!files_of_path_.insert(fs::canonical(path, error)).second && !error) {
+      found_.notes.push_back(
+          fmt::format("{} leads to a file already read, left out", path.string()));
+    } else {
+      found_.files.push_back({path, false});
     }
   }
 
   InputFiles found_;
-  std::set<fs::path> visited_;
+  std::set<fs::path> visited_;        // folders
+  std::set<fs::path> files_of_path_;  // found for the path that is being added
 };
 
 }  // namespace

@@ -22,8 +22,9 @@ struct InputFiles {
 };
 
 // A path is a file, a folder (all files below it in the order of their names, but for hidden ones),
-// a pattern (glob.h) that is no file itself, or "-" for standard input. One that is missing,
-// unreadable or matches nothing is an Error that names it.
+// a pattern (glob.h) that is no file itself, or "-" for standard input. For each path a file is
+// found once, however many links or matches lead to it. A path that is missing, unreadable or
+// matches nothing is an Error that names it.
 InputFiles find_input_files(const std::vector<std::string>& paths);
 
 }  // namespace tapir::app

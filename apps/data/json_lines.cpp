@@ -1,7 +1,9 @@
 #include "apps/data/json_lines.h"
 
+#include <algorithm>
 #include <vector>
 
+#include "apps/tokenizer/excerpt.h"
 #include "apps/tokenizer/strict_json.h"
 #include "backends/error.h"
 
@@ -18,7 +20,7 @@ std::string list_fields(const JsonValue::Object& object) {
       names.push_back("...");
       break;
     }
-    names.push_back(member.key);
+    names.push_back(excerpt(member.key));
   }
   return names.empty() ? "has none" : fmt::format("has {}", fmt::join(names, ", "));
 }
@@ -62,10 +64,13 @@ void JsonLines::end_line(std::string_view line) {
   const JsonValue json = parse_strict_json(line, where);
   require(json.is_object(), where, "expected an object with the field \"{}\", found {}", field_,
           json.describe());
+  const JsonValue::Object& object = json.object(where);
+  if (std::none_of(object.begin(), object.end(),
+                   [this](const JsonValue::Member& member) { return member.key == field_; })) {
+    fail(where, "there is no field \"{}\"; the object {}; choose one with --jsonl-field", field_,
+         list_fields(object));
+  }
   const JsonValue& text = json[field_];
-  require(!text.is_null(), where,
-          "there is no text in the field \"{}\"; the object {}; choose one with --jsonl-field",
-          field_, list_fields(json.object(where)));
   require(text.is_string(), where, "the field \"{}\" must be text, found {}", field_,
           text.describe());
   if (!text.string(where).empty()) sink_(text.string(where));

@@ -31,6 +31,11 @@ size_t find_binary(std::string_view bytes) {
   return bytes.find('\0');
 }
 
+bool is_json_lines(const std::string& name) {
+  const std::string plain = without_compression(name);
+  return has_ending(plain, ".jsonl") || has_ending(plain, ".ndjson");
+}
+
 // Copies what it hands on into a file.
 class KeepingSource : public ByteSource {
  public:
@@ -79,13 +84,13 @@ TextInputSize TextInput::read(const std::function<void(std::string_view)>& add_t
       end_document();
       ++size.documents;
     };
-    const bool in_lines = without_compression(name).ends_with(".jsonl");
+    const bool in_lines = is_json_lines(name);
     JsonLines lines(name, options_.jsonl_field, [&](std::string_view text) {
       add_document_text(text);
       finish_document();
     });
     for (int64_t offset = 0; !bytes.empty(); bytes = read_portion(*source, portion)) {
-      const size_t bad = options_.any_bytes ? std::string_view::npos : find_binary(bytes);
+      const size_t bad = find_binary(bytes);
       require(bad == std::string_view::npos, kOp, "{} is not a text file: byte {} is NUL", name,
               offset + static_cast<int64_t>(bad));
       in_lines ? lines.add(bytes) : add_document_text(bytes);
@@ -93,7 +98,7 @@ TextInputSize TextInput::read(const std::function<void(std::string_view)>& add_t
     }
     in_lines ? lines.finish() : finish_document();
   }
-  require(size.bytes > 0 || options_.any_bytes, kOp, "there is no text in what --data names");
+  require(size.bytes > 0, kOp, "there is no text in what --data names");
   return size;
 }
 
@@ -124,7 +129,7 @@ bool TextInput::accept(const InputFile& file, std::string_view first_portion) {
     return false;
   };
   if (file.named) {
-    require(!first_portion.empty() || options_.any_bytes, kOp, "{} is empty", file.shown());
+    require(!first_portion.empty(), kOp, "{} is empty", file.shown());
     return true;
   }
   if (first_portion.empty()) return leave_out("is empty");

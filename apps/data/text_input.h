@@ -17,8 +17,6 @@ namespace tapir::app {
 
 struct TextInputOptions {
   std::string jsonl_field = "text";  // of .jsonl files
-  // Whether files that the user names may hold no text, or bytes that are none.
-  bool any_bytes = false;
 };
 
 struct TextInputSize {
@@ -35,7 +33,8 @@ class TextInput {
 
   // Hands the text of every document to `add_text` in portions of at most about a megabyte (a line
   // of a .jsonl file in one), and calls `end_document` behind each. A document is a file, or a line
-  // of a file that ends in .jsonl; .gz and .zst files are decompressed. May be called again.
+  // of a file that ends in .jsonl or .ndjson; .gz and .zst files are decompressed (endings in
+  // letters of either case). May be called again.
   //
   // A file that cannot be read, is damaged, empty or binary (it holds a NUL byte) is an Error that
   // names it, and so is that there is no text at all. Empty and binary files that the user did not

@@ -5,6 +5,7 @@
 
 #include "apps/tokenizer/bpe_files.h"
 #include "apps/tokenizer/byte_level.h"
+#include "apps/tokenizer/excerpt.h"
 #include "apps/tokenizer/text_index.h"
 #include "backends/error.h"
 
@@ -24,7 +25,7 @@ struct Vocabulary {
 
   void add(std::string_view text, int64_t id) {
     if (id < 0 || id >= kMaxVocab) {
-      fail(kOp, "token {} has id {}, outside 0 .. {}", json_quote(text), id, kMaxVocab - 1);
+      fail(kOp, "token {} has id {}, outside 0 .. {}", quoted_excerpt(text), id, kMaxVocab - 1);
     }
     const auto index = static_cast<size_t>(id);
     if (index >= texts.size()) {
@@ -32,8 +33,8 @@ struct Vocabulary {
       used.resize(index + 1);
     }
     if (used[index]) {
-      fail(kOp, "id {} belongs to two tokens, {} and {}", id, json_quote(texts[index]),
-           json_quote(text));
+      fail(kOp, "id {} belongs to two tokens, {} and {}", id, quoted_excerpt(texts[index]),
+           quoted_excerpt(text));
     }
     texts[index] = text;
     used[index] = true;
@@ -67,8 +68,8 @@ Merge make_merge(const Vocabulary& vocabulary, std::string_view left, std::strin
   const auto id_of = [&](std::string_view text) {
     const int32_t id = vocabulary.ids.find(text);
     if (id < 0) {
-      fail(kOp, "merge {} ({} {}) needs {}, not in the vocabulary", rank, left, right,
-           json_quote(text));
+      fail(kOp, "merge {} ({} {}) needs {}, not in the vocabulary", rank, excerpt(left),
+           excerpt(right), quoted_excerpt(text));
     }
     return id;
   };
@@ -115,7 +116,7 @@ void require_known_keys(const JsonValue& object, std::string_view what,
   for (const JsonValue::Member& member : object.object(what)) {
     bool found = false;
     for (const std::string_view key : known) found = found || key == member.key;
-    require(found, kOp, "{} has an unknown member {}", what, json_quote(member.key));
+    require(found, kOp, "{} has an unknown member {}", what, quoted_excerpt(member.key));
   }
 }
 
@@ -138,7 +139,8 @@ void check_normalizer(const JsonValue& normalizer) {
 void check_decoder(const JsonValue& decoder) {
   for (const JsonValue* const step : steps_of(decoder, "decoders")) {
     const std::string& type = (*step)["type"].string("decoder.type");
-    require(type == "ByteLevel", kOp, "decoder {} is not supported; only ByteLevel is", type);
+    require(type == "ByteLevel", kOp, "decoder {} is not supported; only ByteLevel is",
+            excerpt(type));
   }
 }
 
@@ -204,13 +206,13 @@ std::vector<AddedToken> read_added_tokens(const JsonValue& list, Vocabulary& voc
     require(!text.empty(), kOp, "added token {} is empty", id);
     for (const char* const option : {"single_word", "lstrip", "rstrip"}) {
       require(!item[option].boolean_or(false, option), kOp,
-              "added token {} has {} true, which is not supported", json_quote(text), option);
+              "added token {} has {} true, which is not supported", quoted_excerpt(text), option);
     }
     const int32_t known = vocabulary.ids.find(text);
     if (known < 0) vocabulary.add(text, id);
     require(known < 0 || known == id, kOp, "added token {} has id {}, but {} in the vocabulary",
-            json_quote(text), id, known);
-    require(seen.insert(id).second, kOp, "added token {} is listed twice", json_quote(text));
+            quoted_excerpt(text), id, known);
+    require(seen.insert(id).second, kOp, "added token {} is listed twice", quoted_excerpt(text));
     added.push_back({static_cast<int32_t>(id), text, item["special"].boolean_or(false, "special"),
                      item["normalized"].boolean_or(false, "normalized")});
   }
@@ -232,7 +234,7 @@ std::optional<int32_t> read_template(const JsonValue& step, const Vocabulary& vo
             "post_processor template puts {} {}, which is not supported; one token in front is",
             name, text_seen ? "after the text" : "in front as a second token");
     const int32_t id = vocabulary.ids.find(name);
-    require(id >= 0, kOp, "post_processor template names {}, not in the vocabulary", name);
+    require(id >= 0, kOp, "post_processor template names {}, not in the vocabulary", excerpt(name));
     begin = id;
   }
   return begin;
@@ -257,7 +259,7 @@ void check_model_options(const JsonValue& model) {
        "fuse_unk", "byte_fallback", "ignore_merges", "vocab", "merges"});
   if (!model["type"].is_null()) {
     const std::string& type = model["type"].string("model.type");
-    require(type == "BPE", kOp, "model type {} is not supported; BPE is", type);
+    require(type == "BPE", kOp, "model type {} is not supported; BPE is", excerpt(type));
   }
   if (model["dropout"].describe() != "0") require_null(model["dropout"], "model.dropout");
   require_empty(model["continuing_subword_prefix"], "model.continuing_subword_prefix");

@@ -53,7 +53,10 @@ void write_file(const std::filesystem::path& path, std::string_view contents) {
     }
   }
   std::filesystem::rename(temporary, place, error);
-  require(!error, "write", "{} cannot be replaced: {}", path.string(), error.message());
+  if (!error) return;
+  const std::string why = error.message();
+  std::filesystem::remove(temporary, error);
+  fail("write", "{} cannot be replaced: {}", path.string(), why);
 }
 
 }  // namespace tapir::app

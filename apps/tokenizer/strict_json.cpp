@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "apps/tokenizer/excerpt.h"
 #include "apps/tokenizer/text_index.h"
 #include "backends/error.h"
 
@@ -47,7 +48,7 @@ std::string JsonValue::describe() const {
     std::string operator()(int64_t value) const { return fmt::format("{}", value); }
     std::string operator()(double value) const { return fmt::format("{}", value); }
     std::string operator()(const std::string& value) const {
-      return value.size() <= 60 ? json_quote(value) : "a long string";
+      return value.size() <= 60 ? quoted_excerpt(value) : "a long string";
     }
     std::string operator()(const Array&) const { return "an array"; }
     std::string operator()(const Object&) const { return "an object"; }
@@ -89,7 +90,8 @@ class JsonBuilder {
     const auto& members = std::get<JsonValue::Object>(open_.back()->value_);
     TextIndex keys(members.size());
     for (const JsonValue::Member& member : members) {
-      if (!keys.insert(member.key, 0)) fail(op_, "key {} appears twice", json_quote(member.key));
+      if (!keys.insert(member.key, 0))
+        fail(op_, "key {} appears twice", quoted_excerpt(member.key));
     }
     open_.pop_back();
     return true;
@@ -101,9 +103,10 @@ class JsonBuilder {
   }
 
   bool parse_error(size_t, const std::string&, const nlohmann::detail::exception& error) {
-    // Without the name that the library gives it.
+    // Without the name that the library gives it. It quotes what it read last, of any length.
+    constexpr size_t kMost = 200;
     const std::string_view what = error.what();
-    fail(op_, "not valid JSON: {}", what.substr(what.find("] ") + 2));
+    fail(op_, "not valid JSON: {}", excerpt(what.substr(what.find("] ") + 2), kMost));
   }
 
  private:

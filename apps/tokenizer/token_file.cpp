@@ -109,8 +109,8 @@ void TokenFile::read_header(const uint8_t* bytes, uint64_t file_size) {
 
 void TokenFile::require_tokenizer(const Tokenizer& tokenizer) const {
   require(tokenizer.hash() == tokenizer_hash_, kOp,
-          "{} was made with tokenizer {}, not with {}; name its folder with --tokenizer, or encode "
-          "the text again",
+          "{} was made with tokenizer {}, not with {}; name that one (in training with "
+          "--tokenizer), or encode the text again",
           path_.string(), tokenizer_hash_, tokenizer.hash());
 }
 

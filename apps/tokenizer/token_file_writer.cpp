@@ -4,6 +4,9 @@
 #include <system_error>
 #include <utility>
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "apps/tokenizer/token_file.h"
@@ -20,6 +23,39 @@ using token_format::kBlockBytes;
 
 constexpr const char* kOp = "token file";
 
+// Whether the open file still has that name.
+bool is_at(int file, const std::filesystem::path& path) {
+  struct stat opened {
+  }, named{};
+  return ::fstat(file, &opened) == 0 && ::stat(path.c_str(), &named) == 0 &&
+         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
+// Opens the file, empty and locked until it is closed, so that no other process writes into it. One
+// that a killed process left behind is taken over. Where the file system has no locks, there is
+// none.
+std::FILE* open_locked(const std::filesystem::path& path) {
+  for (;;) {
+    const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    require(file >= 0, kOp, "{} cannot be written: {}", path.string(), std::strerror(errno));
+    if (::flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+      ::close(file);
+      fail(kOp, "another program is writing {}; wait for it, or choose another file with --out",
+           path.string());
+    }
+    // Between the two calls the other program may have finished and renamed the file.
+    if (!is_at(file, path)) {
+      ::close(file);
+      continue;
+    }
+    std::FILE* const stream = ::ftruncate(file, 0) == 0 ? ::fdopen(file, "wb") : nullptr;
+    if (stream != nullptr) return stream;
+    const int error = errno;
+    ::close(file);
+    fail(kOp, "{} cannot be written: {}", path.string(), std::strerror(error));
+  }
+}
+
 }  // namespace
 
 struct TokenFileWriter::State {
@@ -29,6 +65,12 @@ struct TokenFileWriter::State {
   Header header{};
   std::vector<uint8_t> block;
   std::vector<uint64_t> checksums;
+
+  // Removed first: once it is closed it may be another program's.
+  void discard() {
+    std::remove(temporary.c_str());
+    std::fclose(std::exchange(file, nullptr));
+  }
 };
 
 TokenFileWriter::TokenFileWriter(const std::filesystem::path& path, const Tokenizer& tokenizer)
@@ -44,22 +86,17 @@ TokenFileWriter::TokenFileWriter(const std::filesystem::path& path, const Tokeni
   header.block_bytes = kBlockBytes;
   std::memcpy(header.tokenizer_hash, tokenizer.hash().data(), token_format::kHashDigits);
   state_->block.reserve(kBlockBytes);
-  state_->file = std::fopen(state_->temporary.c_str(), "wb");
-  require(state_->file != nullptr, kOp, "{} cannot be written: {}", state_->temporary.string(),
-          std::strerror(errno));
+  state_->file = open_locked(state_->temporary);
   try {
     write_bytes(&header, sizeof(header));  // replaced by finish()
   } catch (...) {
-    std::fclose(state_->file);
-    std::remove(state_->temporary.c_str());
+    state_->discard();
     throw;
   }
 }
 
 TokenFileWriter::~TokenFileWriter() {
-  if (state_->file == nullptr) return;
-  std::fclose(state_->file);
-  std::remove(state_->temporary.c_str());
+  if (state_->file != nullptr) state_->discard();
 }
 
 int64_t TokenFileWriter::size() const {
@@ -94,12 +131,14 @@ void TokenFileWriter::finish() {
   std::rewind(state_->file);
   write_bytes(&header, sizeof(header));
   const bool synced = std::fflush(state_->file) == 0 && ::fsync(fileno(state_->file)) == 0;
-  const bool closed = std::fclose(std::exchange(state_->file, nullptr)) == 0 && synced;
-  std::error_code error;
-  if (closed) std::filesystem::rename(state_->temporary, state_->path, error);
-  if (!closed || error) std::remove(state_->temporary.c_str());
-  require(closed && !error, kOp, "{} cannot be completed; is the disk full?",
-          state_->path.string());
+  std::error_code error(synced ? 0 : errno, std::generic_category());
+  // Renamed while it is locked, so that it is this program's file that gets the name.
+  if (!error) std::filesystem::rename(state_->temporary, state_->path, error);
+  if (error) {
+    state_->discard();
+    fail(kOp, "{} cannot be completed: {}", state_->path.string(), error.message());
+  }
+  std::fclose(std::exchange(state_->file, nullptr));
 }
 
 void TokenFileWriter::flush_block() {

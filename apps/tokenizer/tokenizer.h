@@ -65,7 +65,8 @@ class Tokenizer {
   // What the tokenizer's own model expects in front of a prompt (Llama 3), if anything.
   virtual std::optional<int32_t> begin_of_text() const { return std::nullopt; }
 
-  // Writes tokenizer.json, and for bpe also vocab.json and merges.txt, creating `dir`.
+  // Writes tokenizer.json, and for bpe also vocab.json and merges.txt, creating `dir`. A tokenizer
+  // that is there is replaced with all its files.
   void save(const std::filesystem::path& dir) const;
 
   // 16 hexadecimal digits that depend on the ids, their bytes and the rules alone, not on how a
@@ -87,8 +88,8 @@ class Tokenizer {
 
   virtual std::string to_json() const = 0;
 
-  // Files beside tokenizer.json.
-  virtual void save_extra(const std::filesystem::path&) const {}
+  // Files beside tokenizer.json: by default none, not even of the tokenizer before.
+  virtual void save_extra(const std::filesystem::path& dir) const;
 
   // What else decides the encoding, as text that never changes its form: goes into hash().
   virtual std::string rules() const = 0;
@@ -104,6 +105,9 @@ std::unique_ptr<Tokenizer> make_byte_tokenizer(bool begins_with_end_of_text = fa
 // Reads what save wrote, a Hugging Face tokenizer.json of a byte-level BPE, or a folder with
 // GPT-2's vocab.json and merges.txt. What cannot be honoured exactly is an Error that names it.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& dir_or_file);
+
+// Whether the folder holds a file that Tokenizer::save writes.
+bool holds_tokenizer(const std::filesystem::path& dir);
 
 // The text of tokenizer.json, which also travels inside a checkpoint.
 std::string tokenizer_to_json(const Tokenizer& tokenizer);

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <array>
 #include <system_error>
 
 #include "apps/tokenizer/bpe_files.h"
@@ -10,6 +12,8 @@
 
 namespace tapir::app {
 namespace {
+
+constexpr std::array kGpt2Files = {"vocab.json", "merges.txt"};
 
 std::unique_ptr<Tokenizer> load_json_file(const std::filesystem::path& file) {
   const std::string text = read_file(file);
@@ -49,6 +53,23 @@ void Tokenizer::save(const std::filesystem::path& dir) const {
   require(!error, "tokenizer", "folder {} cannot be made: {}", dir.string(), error.message());
   write_file(dir / "tokenizer.json", to_json());
   save_extra(dir);
+}
+
+void Tokenizer::save_extra(const std::filesystem::path& dir) const {
+  for (const char* name : kGpt2Files) {
+    std::error_code error;
+    std::filesystem::remove(dir / name, error);
+    require(!error, "tokenizer", "{} of another tokenizer cannot be removed: {}",
+            (dir / name).string(), error.message());
+  }
+}
+
+bool holds_tokenizer(const std::filesystem::path& dir) {
+  const auto is_there = [&](const char* name) {
+    std::error_code error;
+    return std::filesystem::exists(dir / name, error);
+  };
+  return is_there("tokenizer.json") || std::any_of(kGpt2Files.begin(), kGpt2Files.end(), is_there);
 }
 
 std::string tokenizer_to_json(const Tokenizer& tokenizer) {
