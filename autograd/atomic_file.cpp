@@ -48,8 +48,10 @@ void AtomicFile::commit() {
 
 void AtomicFile::fail_with_errno(std::string_view action) const {
   const int code = errno;
-  fail("write_file", "cannot {} {}: {}; {}", action, path_.string(), std::strerror(code),
-       code == ENOSPC ? "free some space and try again" : "check the folder and its permissions");
+  const char* remedy = code == ENOSPC  ? "free some space and try again"
+                       : code == EFBIG ? "raise the limit of file sizes (ulimit -f)"
+                                       : "check the folder and its permissions";
+  fail("write_file", "cannot {} {}: {}; {}", action, path_.string(), std::strerror(code), remedy);
 }
 
 }  // namespace tapir

@@ -195,19 +195,13 @@ void verify_files(const fs::path& folder, const std::function<bool(const FileRec
 // What stands in front of the number in a checkpoint's name.
 constexpr std::string_view kStepPrefix = "step-";
 
-// Steps of the checkpoints in a folder of them, the newest first.
+// Those that were completed.
 std::vector<int64_t> steps_in(const fs::path& folder) {
-  std::vector<int64_t> steps;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    const std::string name = entry.path().filename().string();
-    if (!name.starts_with(kStepPrefix) || !fs::exists(entry.path() / kStateFile, error)) continue;
-    int64_t step = 0;
-    const char* end = name.data() + name.size();
-    const auto parsed = std::from_chars(name.data() + kStepPrefix.size(), end, step);
-    if (parsed.ec == std::errc() && parsed.ptr == end) steps.push_back(step);
-  }
-  std::sort(steps.rbegin(), steps.rend());
+  std::vector<int64_t> steps = checkpoint_steps(folder);
+  std::erase_if(steps, [&](int64_t step) {
+    std::error_code error;
+    return !fs::exists(folder / checkpoint_name(step) / kStateFile, error);
+  });
   return steps;
 }
 
@@ -244,7 +238,7 @@ fs::path default_checkpoint(const fs::path& folder) {
       return checkpoint;
   }
   const std::vector<int64_t> steps = steps_in(folder);
-  return steps.empty() ? fs::path() : folder / fmt::format("{}{}", kStepPrefix, steps[0]);
+  return steps.empty() ? fs::path() : folder / checkpoint_name(steps[0]);
 }
 
 fs::path chosen_checkpoint(const fs::path& folder, const std::string& which) {
@@ -354,6 +348,25 @@ LoadedModel load_model(const fs::path& folder, Device device) {
     fail(kOp, "{} does not fit its configuration: {}", path.string(), error.what());
   }
   return loaded;
+}
+
+std::string checkpoint_name(int64_t step) {
+  return fmt::format("{}{}", kStepPrefix, step);
+}
+
+std::vector<int64_t> checkpoint_steps(const fs::path& folder) {
+  std::vector<int64_t> steps;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(kStepPrefix)) continue;
+    int64_t step = 0;
+    const char* end = name.data() + name.size();
+    const auto parsed = std::from_chars(name.data() + kStepPrefix.size(), end, step);
+    if (parsed.ec == std::errc() && parsed.ptr == end) steps.push_back(step);
+  }
+  std::sort(steps.rbegin(), steps.rend());
+  return steps;
 }
 
 void verify_checkpoint(const fs::path& folder) {

@@ -83,6 +83,11 @@ void verify_checkpoint(const std::filesystem::path& folder);
 // The same without the optimizer's state, which only training needs.
 void verify_model_files(const std::filesystem::path& folder);
 
+// "step-40".
+std::string checkpoint_name(int64_t step);
+// Steps of the checkpoints in a folder of them, complete or not, the newest first.
+std::vector<int64_t> checkpoint_steps(const std::filesystem::path& folder);
+
 // The checkpoint folder that a user means: `path` itself if it is one, else the `which` one of the
 // run in it: "last", "best", a step (40 or step-40), or "" for best if there is one, last
 // otherwise, and the newest step where the links lead nowhere. An Error lists those that there are.

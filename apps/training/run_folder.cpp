@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -23,7 +22,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kOp = "run folder";
-constexpr std::string_view kStep = "step-";
 
 constexpr const char* kLock = "run.lock";
 // The run that --overwrite put aside, and while it is being put there.
@@ -146,7 +144,7 @@ void RunFolder::repair_checkpoints(const TrainingState& state) {
   }
   for (const fs::path& path : unfinished) fs::remove_all(path, error);
   const auto link = [&](const char* name, int64_t step) {
-    const std::string target = fmt::format("{}{}", kStep, step);
+    const std::string target = checkpoint_name(step);
     if (fs::exists(folder / target)) replace_link(folder / name, target);
   };
   link("last", state.step);
@@ -159,7 +157,7 @@ void RunFolder::append_sample(int64_t step, std::string_view text) {
 }
 
 void RunFolder::save(const CheckpointContents& contents, bool best, int64_t keep) {
-  const fs::path name = fmt::format("{}{}", kStep, contents.state.step);
+  const fs::path name = checkpoint_name(contents.state.step);
   const fs::path folder = path_ / "checkpoints";
   metrics_->sync();
   write_checkpoint(folder / name, contents);
@@ -177,7 +175,7 @@ void RunFolder::remove_old_checkpoints(int64_t keep) {
   std::vector<std::string> needed;
   for (const char* link : {"last", "best"}) needed.push_back(link_target(folder / link).string());
   for (const int64_t step : checkpoint_steps()) {
-    const std::string name = fmt::format("{}{}", kStep, step);
+    const std::string name = checkpoint_name(step);
     if (std::find(needed.begin(), needed.end(), name) != needed.end()) continue;
     std::error_code ignored;
     if (--keep < 0) fs::remove_all(folder / name, ignored);
@@ -185,23 +183,12 @@ void RunFolder::remove_old_checkpoints(int64_t keep) {
 }
 
 std::vector<int64_t> RunFolder::checkpoint_steps() const {
-  std::vector<int64_t> steps;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(path_ / "checkpoints", error)) {
-    const std::string name = entry.path().filename().string();
-    if (!name.starts_with(kStep)) continue;
-    int64_t step = 0;
-    const char* end = name.data() + name.size();
-    const auto parsed = std::from_chars(name.data() + kStep.size(), end, step);
-    if (parsed.ec == std::errc() && parsed.ptr == end) steps.push_back(step);
-  }
-  std::sort(steps.rbegin(), steps.rend());
-  return steps;
+  return app::checkpoint_steps(path_ / "checkpoints");
 }
 
 fs::path RunFolder::newest_intact_checkpoint(std::vector<std::string>& notes) const {
   for (const int64_t step : checkpoint_steps()) {
-    const fs::path folder = path_ / "checkpoints" / fmt::format("{}{}", kStep, step);
+    const fs::path folder = path_ / "checkpoints" / checkpoint_name(step);
     try {
       verify_checkpoint(folder);
       return folder;
