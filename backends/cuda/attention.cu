@@ -40,8 +40,10 @@ __device__ void weigh_keys(const AttentionOperands<T>& in, int64_t b, int64_t h,
   largest = highest;
 }
 
+// For two blocks on a multiprocessor, which leaves a thread 128 registers: without that, ptxas aims
+// at more blocks for f64 on sm_90 and spills.
 template <typename T>
-__global__ void __launch_bounds__(kSquareThreads)
+__global__ void __launch_bounds__(kSquareThreads, 2)
     attention_kernel(AttentionOperands<T> in, T* out, Accum<T>* lse) {
   using A = Accum<T>;
   constexpr int kTile = kSquareTile<A>, kSize = kSquareSize<A>;
