@@ -9,13 +9,6 @@ namespace tapir::TAPIR_ISA {
 // 32 queries at a time, and so many keys: a tile of scores stays in the cache.
 inline constexpr int64_t kTileQueries = kStripLines, kTileKeys = 256;
 
-inline int64_t strips_of(int64_t lines) {
-  return (lines + kStripLines - 1) / kStripLines;
-}
-inline int64_t steps_of(int64_t terms) {
-  return (terms + kStepTerms - 1) / kStepTerms;
-}
-
 // Pairs that an operand takes, packed.
 inline int64_t packed_pairs(int64_t lines, int64_t terms) {
   return strips_of(lines) * steps_of(terms) * step_pairs(1);
@@ -39,8 +32,7 @@ inline void pack_b(const HeadRows& x, int64_t rows, bool as_terms, uint32_t* to)
   const Lines<bf16> lines =
       as_terms ? Lines<bf16>{x.data, 1, x.row_step} : Lines<bf16>{x.data, x.row_step, 1};
   const int64_t count = as_terms ? x.width : rows, terms = as_terms ? rows : x.width;
-  for (int64_t i = 0; i < count; i += kStripLines, to += steps_of(terms) * step_pairs(1))
-    pack_strip<1, false>(lines.from(i, 0), count - i, terms, to);
+  pack_strips<1, false>(lines, count, terms, steps_of(terms) * step_pairs(1), to);
 }
 
 // Up to 32 rows as a strip of a, packed at `memory` unless tiles can read them as they are.

@@ -28,7 +28,7 @@ class Product {
       : rows_(rows),
         columns_(columns),
         c_(c),
-        steps_(divide_up(c.k, kStepTerms)),
+        steps_(steps_of(c.k)),
         block_steps_(divide_up(steps_, divide_up(steps_, kMostBlockSteps))),
         piece_strips_(
             std::clamp(kPieceBytes / (block_steps_ * kStepBytes), int64_t{4}, kMostPieceStrips)),
@@ -51,7 +51,6 @@ class Product {
  private:
   static constexpr int64_t kStepBytes = step_pairs(Parts) * int64_t{sizeof(uint32_t)};
 
-  static int64_t strips_of(int64_t lines) { return divide_up(lines, kStripLines); }
   int64_t strip_pairs() const { return steps_ * step_pairs(Parts); }
   int64_t piece_rows() const { return piece_strips_ * kStripLines; }
   int64_t piece_pairs() const { return piece_strips_ * block_steps_ * step_pairs(Parts); }
@@ -83,17 +82,13 @@ class Product {
     }
   }
 
-  // Some steps of all strips at a time: where columns lie side by side, these are whole rows.
   void pack_columns(int64_t j, int64_t count, uint32_t* to) const {
     constexpr int64_t kSteps = 4;
     cpu::parallel_pieces(
         steps_, kSteps, kStepTerms * count, [&](int64_t, int64_t begin, int64_t end) {
           const int64_t l = begin * kStepTerms, terms = std::min(end * kStepTerms, c_.k) - l;
-          for (int64_t first = 0; first < count; first += kStripLines) {
-            pack_strip<Parts, false>(
-                columns_.from(j + first, l), count - first, terms,
-                to + first / kStripLines * strip_pairs() + begin * step_pairs(Parts));
-          }
+          pack_strips<Parts, false>(columns_.from(j, l), count, terms, strip_pairs(),
+                                    to + begin * step_pairs(Parts));
         });
   }
 
@@ -194,15 +189,9 @@ class Product {
                                              from.line_step * int64_t{sizeof(T)})
                        : StripView::packed(to, Parts);
     }
-    // Some terms of all strips at a time: where rows lie side by side, these are read as they lie.
-    constexpr int64_t kTerms = 4 * kStepTerms;
-    for (int64_t t = 0; t < terms; t += kTerms) {
-      for (int64_t i = in_place; i < strips_of(rows.count); ++i) {
-        const int64_t line = i * kStripLines;
-        pack_strip<Parts, true>(from.from(line, t), rows.count - line, std::min(kTerms, terms - t),
-                                piece + (i * steps.count + t / kStepTerms) * step_pairs(Parts));
-      }
-    }
+    const int64_t strip = steps.count * step_pairs(Parts), packed = in_place * kStripLines;
+    pack_strips<Parts, true>(from.from(packed, 0), rows.count - packed, terms, strip,
+                             piece + in_place * strip);
     return strips;
   }
 

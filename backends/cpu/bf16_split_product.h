@@ -25,7 +25,7 @@ class SplitProduct {
       : rows_(rows),
         columns_(columns),
         c_(c),
-        steps_(divide_up(c.k, kStepTerms)),
+        steps_(steps_of(c.k)),
         chunks_(std::min(c.k / kChunkTerms, kMostChunks)),
         chunk_steps_(divide_up(steps_, chunks_)),
         block_steps_(divide_up(chunk_steps_, divide_up(chunk_steps_, kMostBlockSteps))) {
@@ -54,12 +54,11 @@ class SplitProduct {
 
  private:
   static constexpr int64_t kChunkTerms = 384, kMostChunks = 4;
-  static constexpr int64_t kMostBlockSteps =
-      8 / Parts;  // a strip of each operand in the first-level cache
+  // A strip of each operand stays in the first-level cache.
+  static constexpr int64_t kMostBlockSteps = 8 / Parts;
   static constexpr int64_t kStripSums = kStripLines * kStripLines;
   static constexpr int64_t kPanelSums = int64_t{256} << 10;
 
-  static int64_t strips_of(int64_t lines) { return divide_up(lines, kStripLines); }
   int64_t column_strips() const { return strips_of(c_.n); }
   // Sums fill their tiles; what lies beyond the result is not read.
   int64_t sums_ld() const { return column_strips() * kStripLines; }
@@ -77,8 +76,8 @@ class SplitProduct {
     for (int64_t s = step; s < end; s += block_steps_) {
       const int64_t count = std::min(block_steps_, end - s), l = s * kStepTerms;
       const int64_t terms = std::min(count * kStepTerms, c_.k - l);
-      pack<true>(rows_.from(i, l), rows, terms, packed);
-      pack<false>(columns_.from(0, l), c_.n, terms, packed_columns);
+      pack_strips<Parts, true>(rows_.from(i, l), rows, terms, strip_pairs(), packed);
+      pack_strips<Parts, false>(columns_.from(0, l), c_.n, terms, strip_pairs(), packed_columns);
       const int64_t next = std::min(block_steps_, end - s - count) * kStepTerms;
       const int64_t calls = strips_of(rows) * column_strips() * count / 2;
       Lookahead<Access::read> ahead[2] = {
@@ -86,18 +85,6 @@ class SplitProduct {
           lines_ahead(columns_.from(0, l + terms), c_.n, std::min(next, c_.k - l - terms), calls)};
       multiply_block(tiles, rows, count, packed, packed_columns, sums + i * sums_ld(), s > step,
                      ahead);
-    }
-  }
-
-  // A few steps of every strip at a time: where lines lie side by side, these are whole rows.
-  template <bool OfA>
-  void pack(const Lines<T>& lines, int64_t count, int64_t terms, uint32_t* to) const {
-    for (int64_t l = 0; l < terms; l += kStepTerms) {
-      for (int64_t i = 0; i < count; i += kStripLines) {
-        pack_strip<Parts, OfA>(
-            lines.from(i, l), count - i, std::min(kStepTerms, terms - l),
-            to + i / kStripLines * strip_pairs() + l / kStepTerms * step_pairs(Parts));
-      }
     }
   }
 

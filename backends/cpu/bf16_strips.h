@@ -18,6 +18,13 @@ constexpr int64_t divide_up(int64_t size, int64_t piece) {
   return (size + piece - 1) / piece;
 }
 
+constexpr int64_t strips_of(int64_t lines) {
+  return divide_up(lines, kStripLines);
+}
+constexpr int64_t steps_of(int64_t terms) {
+  return divide_up(terms, kStepTerms);
+}
+
 constexpr int64_t step_pairs(int parts) {
   return 2 * kTilePairs * parts;
 }
@@ -152,6 +159,20 @@ void pack_strip(const Lines<T>& lines, int64_t count, int64_t terms, uint32_t* t
   for (int64_t l = 0; l < terms; l += kStepTerms, to += step_pairs(Parts)) {
     for (int64_t i = 0; i < std::min(count, kStripLines); i += kTileSide)
       pack_tile<Parts, OfA>(lines.from(i, l), count - i, terms - l, to + i * kTileSide);
+  }
+}
+
+// Packs all lines, in strips that are `strip_pairs` apart. Some terms of every strip at a time:
+// where lines lie side by side, these are whole rows of memory.
+template <int Parts, bool OfA, typename T>
+void pack_strips(const Lines<T>& lines, int64_t count, int64_t terms, int64_t strip_pairs,
+                 uint32_t* to) {
+  constexpr int64_t kSteps = 4, kTerms = kSteps * kStepTerms;
+  for (int64_t l = 0; l < terms; l += kTerms, to += kSteps * step_pairs(Parts)) {
+    for (int64_t i = 0; i < count; i += kStripLines) {
+      pack_strip<Parts, OfA>(lines.from(i, l), count - i, std::min(kTerms, terms - l),
+                             to + i / kStripLines * strip_pairs);
+    }
   }
 }
 
