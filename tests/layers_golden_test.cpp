@@ -8,8 +8,7 @@
 #include "nn/feed_forward.h"
 #include "nn/norm.h"
 #include "nn/rotary.h"
-#include "nn/transformer.h"
-#include "tests/support/golden.h"
+#include "tests/support/golden_model.h"
 
 namespace tapir {
 namespace {
@@ -140,19 +139,7 @@ Tensor run_rms_norm(GoldenRun& run) {
 }
 
 Tensor run_block(GoldenRun& run) {
-  const json& options = run.options();
-  nn::TransformerConfig config;
-  config.d_model = options["d_model"];
-  config.n_heads = options["n_heads"];
-  config.n_kv_heads = options["n_kv_heads"].get<int64_t>();
-  config.d_ff = options["d_ff"].get<int64_t>();
-  config.norm = nn::parse_norm_kind(options["norm"].get<std::string>());
-  config.norm_position = nn::parse_norm_position(options["norm_position"].get<std::string>());
-  config.ffn = nn::parse_feed_forward_kind(options["ffn"].get<std::string>());
-  config.rope_theta = optional_number(options["rope_theta"]);
-  config.rope_layout = nn::parse_rope_layout(options["rope_layout"].get<std::string>());
-  config.qkv_bias = bias_of(options["qkv_bias"]);
-  config.max_seq_len = options["max_seq_len"];
+  const nn::TransformerConfig config = testing::golden_block_config(run.options());
   Generator generator;
   nn::TransformerBlock layer(config, generator, run.dtype());
   run.load(layer);

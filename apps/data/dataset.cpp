@@ -50,12 +50,12 @@ std::string describe(const std::vector<std::string>& paths) {
 }
 
 // Whole documents may make validation much larger or smaller than was asked for.
-void note_share(const Dataset& data, double fraction, std::vector<std::string>& notes) {
+void note_share(Dataset& data, double fraction) {
   const auto validation = static_cast<double>(data.validation.size());
   const double share =
       validation / std::max(1.0, validation + static_cast<double>(data.train.size()));
   if (fraction == 0 || (share <= 2 * fraction && share >= fraction / 2)) return;
-  notes.push_back(fmt::format(
+  data.notes.push_back(fmt::format(
       "{:.2g} % of the text are for validation instead of {:.2g} %, because documents differ much "
       "in length; another --val-fraction takes others, or give --val-data",
       100 * share, 100 * fraction));
@@ -136,7 +136,7 @@ Dataset load_dataset(const RunConfig& run, std::shared_ptr<const Tokenizer> toke
     data.notes.insert(data.notes.end(), validation.notes.begin(), validation.notes.end());
     data.validation = std::move(validation.tokens);
   } else {
-    note_share(data, config.validation_fraction, data.notes);
+    note_share(data, config.validation_fraction);
   }
   return data;
 }

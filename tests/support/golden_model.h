@@ -9,12 +9,10 @@
 
 namespace tapir::testing {
 
-// Of a case of tests/golden/transformer.safetensors or curve.safetensors.
-inline nn::TransformerConfig golden_config(const nlohmann::json& options) {
+// What a block of the model needs.
+inline nn::TransformerConfig golden_block_config(const nlohmann::json& options) {
   nn::TransformerConfig config;
-  config.vocab_size = options["vocab_size"];
   config.max_seq_len = options["max_seq_len"];
-  config.n_layers = options["n_layers"];
   config.d_model = options["d_model"];
   config.n_heads = options["n_heads"];
   config.n_kv_heads = options["n_kv_heads"].get<int64_t>();
@@ -26,6 +24,14 @@ inline nn::TransformerConfig golden_config(const nlohmann::json& options) {
   if (!options["rope_theta"].is_null()) config.rope_theta = options["rope_theta"].get<double>();
   config.rope_layout = nn::parse_rope_layout(options["rope_layout"].get<std::string>());
   config.qkv_bias = options["qkv_bias"].get<bool>() ? nn::Bias::yes : nn::Bias::no;
+  return config;
+}
+
+// Of a case of tests/golden/transformer.safetensors or curve.safetensors.
+inline nn::TransformerConfig golden_config(const nlohmann::json& options) {
+  nn::TransformerConfig config = golden_block_config(options);
+  config.vocab_size = options["vocab_size"];
+  config.n_layers = options["n_layers"];
   config.tie_embeddings = options["tie_embeddings"];
   return config;
 }
